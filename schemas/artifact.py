@@ -84,7 +84,7 @@ class ArtifactRecord(BaseModel):
     prefect_run_id: str | None = None
     mlflow_run_id: str | None = None
     columns: dict[str, dict[str, str]] = Field(default_factory=dict)
-    """Names and types of the columns of each parquet file, by path; empty in older records."""
+    """Column types by parquet file; only in records of earlier versions."""
     sources: dict[str, str] = Field(default_factory=dict)
     """The sha256 of each source file that the stage runs, by its path in the repository; `code_version` is their
     digest."""

@@ -14,7 +14,6 @@ from packaging.utils import canonicalize_name
 from schemas.source import PACKAGES, REPOSITORY
 
 NOT_IMPORTED = {
-    "fastapi-swagger": "its files are served by their place in it",
     "sqlalchemy": "Prefect's server imports it; the bounds are ours",
 }
 

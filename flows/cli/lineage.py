@@ -14,7 +14,7 @@ from flows.cli.result import Table, cell
 from flows.cli.result import show as show_result
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
 from flows.runtime.console import stage_progress, warn
-from flows.runtime.session import artifacts_folder, existing_store, mlflow_store, open_registry, open_store
+from flows.runtime.session import artifacts_folder, existing_store, open_registry, open_store
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.config.section import Language
@@ -24,8 +24,7 @@ from schemas.tasks import TaskName
 from tasks.lineage.graph.completions import FEWEST_CHARACTERS, STEP_DIGITS, newest_run
 from tasks.lineage.graph.graph import Graph, Node, read_versions
 from tasks.lineage.graph.page import write_page
-from tasks.lineage.graph.walk import Lineage, Registered, Walker
-from tasks.lineage.mlflow.registry import local_aliases
+from tasks.lineage.graph.walk import Lineage, Walker
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.inventory import verify as verify_artifacts
 from tasks.report.wording import spoken
@@ -153,20 +152,16 @@ def open_inventory(config: Config) -> Inventory:
 
 
 def open_walker(config: Config) -> Walker:
-    """Open a state folder's lineage for walks; MLflow is imported only where nothing else knows a reference."""
+    """Open a state folder's lineage for walks."""
     inventory = open_inventory(config)
-    uri, local = mlflow_store(config.state)
     model = config.promote.model_name
-
-    def ask_alias(alias: str) -> str | None:
-        if local is not None:
-            return None  # All artifacts of a local store are known already.
-
-        holder = open_registry(config).holder(model, alias)
-        return holder.version if holder else None
-
-    known = Registered(model, local_aliases(uri, model), ask_alias)
-    return Walker(inventory, read_versions(inventory), known)
+    try:
+        aliases = open_registry(config).aliases(model)
+    except InputError as error:
+        # A digest needs no server.
+        warn(f"the aliases of {model} are not known: {error}")
+        aliases = {}
+    return Walker(inventory, read_versions(inventory), model, aliases)
 
 
 Rollout = dict[str, Any]

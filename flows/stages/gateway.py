@@ -14,7 +14,7 @@ import polars as pl
 import uvicorn
 import uvloop
 
-from flows.runtime.console import say, warn
+from flows.runtime.console import say
 from flows.runtime.session import open_registry, open_store, private_files, served_logs
 from flows.runtime.signals import ENDING
 from flows.stages.registered_version import VersionParts, find_served_model
@@ -99,7 +99,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
         )
     )
     address = f"http://{serve.host}:{serve.port}"
-    say(f"{model.version_name} answers at {address}/v1; its API is on {address}/docs")
+    say(f"{model.version_name} answers at {address}/v1; its API is described on {address}/openapi.json")
     say(f"answers are logged in {served_logs(config)}; Ctrl-C ends it")
     # Uvicorn raises the signal again once all requests ended, and the engine is yet to be ended.
     for number in ENDING:
@@ -119,14 +119,13 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
         model = replace(model, policy=None)
     else:
         client = LocalEngine(model.weights, model.adapters, rows=serve.concurrency)
-    deployment = DeployedVersion(model, client)
+    # An engine of somebody else may take no grammars.
+    deployment = DeployedVersion(model, client, guides=serve.guided or serve.engine_url is None)
     try:
         if isinstance(client, LocalEngine):
             await client.start()
         elif not await client.is_healthy():
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
-        if serve.guided and (why := await deployment.try_guidance()) is not None:
-            warn(f"the answers of {model.version_name} are not guided, for its engine cannot: {why}")
         if serve.golden_prompts:
             golden = await asyncio.to_thread(_golden, config, parts)
             check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)

@@ -121,9 +121,9 @@ def promote(session: Session, given: Results, *, by_hand: bool = False, forced: 
         reports=(DECISION_FILE, CARD_FILE),
     )
     result = run_stage(stage, session)
-    names, known = config.promote, read_decision(result.path)["version"]
-    policy_sha256, evaluation_sha256 = policy.record.sha256, evaluation.record.sha256
-    if result.reused and not session.registry.knows(names.model_name, known, policy_sha256, evaluation_sha256):
+    version = (read_decision(result.path)["version"], policy.record.sha256, evaluation.record.sha256)
+    known = session.registry.versions(config.promote.model_name) if result.reused else []
+    if result.reused and version not in [(each.version, each.policy, each.evaluation) for each in known]:
         # The registry was lost or emptied since: the decision has to be registered again.
         result = run_stage(stage, session, again=True)
     outcome = _carry_out(session, result, by_hand=by_hand)

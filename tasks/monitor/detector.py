@@ -2,38 +2,28 @@
 
 For each possible first day of a fall, a gambler starts with one coin and bets a part of the fortune that each answer
 falls short of a mean m: a reward x multiplies it by 1 + stake * (m - x). While the mean is m or more, no stake wins on
-average, whatever the rewards' distribution (Waudby-Smith and Ramdas, 2023, "Estimating means of bounded random
-variables by betting"). The value of m is known only from the reference, with its error: each m below the reference has
-a p-value by Student's t, and multiplies the fortune against it by .15 p^-.85, which on average is no more than one coin
-either, if m is the truth (Vovk and Wang, 2021, "E-values: calibration, combination and applications"). The m with the
-smallest fortune counts, less a tolerance, which is no drift.
+average (Waudby-Smith and Ramdas, 2023, "Estimating means of bounded random variables by betting"). The value of m is
+known only from the reference: each m below it has a p-value by Student's t, and multiplies the fortune against it by
+.15 p^-.85 (Vovk and Wang, 2021, "E-values: calibration, combination and applications"). The m with the smallest fortune
+counts, less a tolerance, which is no drift.
 
 The sum of the fortunes of all first days, a Shiryaev-Roberts e-detector, grows by one coin a day at most on average. So
-the probability that it reaches N coins within T days is T / N at most, for every T, and the mean time until it does is
-N / 2 days at least (Shin, Ramdas and Rinaldo, 2023, "E-detectors"). That is over all evaluations, lucky ones too, and
-is approximate only as far as Student's t of the reference is.
-
-It holds for one growing sequence of days, with a look after each. The deployment looks each day at the last days, and a
-day that leaves this window changes the reference of every first day still in it, and so the past bets. For such runs it
-is no theorem: `python -m benchmarks.monitor --only runs` simulates their rate of alarms.
+it reaches N coins within T days with a probability of T / N at most, and after N / 2 days or more on average (Shin,
+Ramdas and Rinaldo, 2023, "E-detectors"). That holds for one growing sequence of days. A deployment looks each day at
+the last days, for which it is no theorem: `python -m benchmarks.monitor --only runs` simulates its rate of alarms.
 
 A day's answers are not independent if a campaign or a batch of similar prompts produced them, so a day is worth
 `DAY_ANSWERS` answers at most, however many there are (a power of 1 or less of an e-value is one too).
 
-No library does this: confseq has no change detection, and river's detectors state no rate of false alarms.
-
-The reference is the evaluation's mean, refined by earlier production days. An evaluation of 15 prompts per task can be
-lucky by more than the fall to detect. But each production day at the baseline confirms it by hundreds of answers. So
-for a fall that may have begun on some day, the reference is the evaluation's mean and the mean of all days before that
-day, weighted by their precision. Earlier days never raise it: a model that was better than its evaluation, and then
-equals it, does not drift.
+An evaluation of 15 prompts per task can be lucky by more than the fall to detect. So for a fall that may have begun on
+some day, the reference is the evaluation's mean and the mean of all production days before that day, weighted by their
+precision. Earlier days never raise it: a model that was better than its evaluation, and then equals it, does not drift.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from tasks.monitor.series import Numbers, RewardCounts, freedom, standard_error
@@ -103,25 +93,12 @@ def _of_mix(variance: Numbers, degrees: Numbers, mix: Numbers) -> tuple[Numbers,
     return np.where(unknown, np.inf, total), np.where(unknown, 1.0, degrees_of_total)
 
 
-@dataclass(frozen=True)
-class DriftEvidence:
-    """Log fortunes by first day and day."""
+def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float) -> Numbers:
+    """Return the log fortunes against the baseline of some tasks together, cut off far above `log_enough`.
 
-    log_fortunes: Numbers
-    """Shape (first days, days); minus infinity if the first day is later."""
-
-    @property
-    def log_sums(self) -> Numbers:
-        """Return the logarithm of their sum at the end of each day."""
-        return np.asarray(logsumexp(self.log_fortunes, axis=0))
-
-    def likeliest_start(self, day: int) -> int:
-        """Return the first day with the largest fortune on a day."""
-        return int(np.argmax(self.log_fortunes[:, day]))
-
-
-def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float) -> DriftEvidence:
-    """Compute the evidence against the baseline of some tasks together; far above `log_enough` it is cut off."""
+    The shape is (first days, days): minus infinity where the first day is later. The sum over the first days is the
+    evidence at the end of a day.
+    """
     days = len(rewards.days)
     reference = reference_of(promise, rewards)
     # A reference off by more than this would be an alarm by its chance alone.
@@ -138,7 +115,7 @@ def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, 
     highest = by_stake.max(axis=0)
     fortunes = highest + np.log(np.exp(by_stake - highest).mean(axis=0))
     log_calibrated = np.log(_CALIBRATION) - (1 - _CALIBRATION) * np.concatenate([[0.0], log_p[:-1]])
-    return DriftEvidence(np.where(before, -np.inf, (fortunes + log_calibrated).min(axis=2)))
+    return np.where(before, -np.inf, (fortunes + log_calibrated).min(axis=2))
 
 
 def _distances(p: Numbers, freedom: Numbers) -> Numbers:

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any, Final, Literal
 
 import numpy as np
+from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from schemas.config.serve import MonitorConfig
@@ -225,13 +226,13 @@ def _of_measure(
 def _one_series(
     name: str, measure: Measure, promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float
 ) -> DriftSeries:
-    found = evidence_against(promise, rewards, tolerance, log_enough)
-    shares = found.log_sums - log_enough
+    fortunes = evidence_against(promise, rewards, tolerance, log_enough)
+    shares = logsumexp(fortunes, axis=0) - log_enough
     answers, total = rewards.answers, rewards.total
     promised = promise.mean @ answers
     over = np.flatnonzero(shares >= 0)
     alarm = int(over[0]) if over.size else None
-    began = found.likeliest_start(alarm) if alarm is not None else None
+    began = int(np.argmax(fortunes[:, alarm])) if alarm is not None else None
     loss = None
     if alarm is not None:
         since = slice(began, alarm + 1)
@@ -261,8 +262,10 @@ def below_floor(
     level = 1 - 2 / (config.days_between_false_alarms * len(rewards.tasks))
     found = []
     for number, task in enumerate(rewards.tasks):
-        if task in baselines and _lowest(baselines[task]) <= config.floor:
-            continue
+        if (promise := baselines.get(task)) is not None:
+            surely = float(student.ppf(0.975, freedom(np.array(promise.prompts)))) * promise.standard_error
+            if promise.mean - surely <= config.floor:
+                continue
         answers, total, squares = (each[number] for each in (rewards.answers, rewards.total, rewards.squares))
         for day in np.flatnonzero(answers >= config.floor_answers):
             _, high = interval(answers[day], total[day], squares[day], level)
@@ -270,7 +273,3 @@ def below_floor(
                 mean, count = float(total[day] / answers[day]), int(answers[day])
                 found.append(FloorAlarm(task, rewards.days[day], mean, count))
     return tuple(sorted(found, key=lambda alarm: alarm.day))
-
-
-def _lowest(promise: Baseline) -> float:
-    return promise.mean - float(student.ppf(0.975, freedom(np.array(promise.prompts)))) * promise.standard_error

@@ -65,11 +65,7 @@ def read_logs(
     A request that occurs twice, equal in all else, was delivered twice, and counts once. Answers from before the
     champion's promotion are not its own. Neither are those that name another model; and if any row names the champion,
     those that name none are excluded too. Feedback is joined to the answers before any is excluded; a reference that
-    the log has stays.
-
-    Raises:
-        InputError: A file is no log or no feedback, or was changed meanwhile, a row's time is in the future, or two
-            different rows have one `request_id`.
+    the log has stays. InputError where a file is none or was changed, a time is to come, or two rows have one request.
     """
     parts = []
     for number, file in enumerate(found.files):

@@ -1,31 +1,28 @@
 """Measures of a served model's answers beside the reward: variety, and the reward of those with a reference.
 
-A model that gives one answer to every prompt keeps the form of the task, and without references nothing else is seen.
-So the answers of a day to different prompts are paired, each in one pair, by the prompts and not by the answers; the
-share of pairs that differ is a mean that the test of drift can compare. Right answers repeat too, and in a shop more
-often than in a test split: most reviews are happy. So only a share below `LEAST` of the evaluation's is a fall.
+A model that gives one answer to every prompt keeps the form of the task. So a day's answers to different prompts are
+paired, each once, by the prompts; the share of pairs that differ is a mean that the test of drift can compare. Right
+answers repeat too, in a shop more often than in a test split: only a share below `LEAST` of the evaluation's is a fall.
 
-Without references only the form of an answer is scored. Where some answers have one, these are compared by the full
-reward too, with the test answers scored by the same parts. That shows something of the others only where nobody chose
-by the answer: a reference in the log was known before, while people who give feedback correct wrong answers. Where they
-give it to answers drawn at random, `monitor.feedback_is_a_sample` makes it as good as the log's.
+Where some answers have a reference and others none, those with one are also compared by the full reward. That shows
+something of the others only where nobody chose by the answer: people who give feedback correct wrong answers, unless
+`monitor.feedback_is_a_sample` says that they were drawn at random.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
 
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.tasks import TASK_NAMES
 from tasks.commerce.shortcuts import FORM
 from tasks.monitor.drift import Compared
-from tasks.monitor.scoring import baselines_of, known_parts
+from tasks.monitor.scoring import MapChunks, Rewards, baselines_of, known_parts, scored
 from tasks.monitor.series import count_rewards
 
 LEAST: Final = 0.25
 """Share of the evaluation's variety that answers keep while nothing has collapsed."""
-_SEED: Final = 1
 
 
 def compared_variety(answers: pl.DataFrame, tested: pl.DataFrame) -> Compared | None:
@@ -49,7 +46,7 @@ def _pairs(answers: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
     import polars_hash  # noqa: F401 - gives expressions their `nchash`
 
     said = pl.col("completion").str.to_lowercase().str.replace_all(FORM.pattern, " ").str.strip_chars()
-    order: pl.Expr = pl.col("prompt").nchash.xxh3_64(seed=_SEED)  # type: ignore[attr-defined]
+    order: pl.Expr = pl.col("prompt").nchash.xxh3_64(seed=1)  # type: ignore[attr-defined]
     one_each = answers.unique([*within, "prompt"], keep="first", maintain_order=True)
     numbered = one_each.sort([*within, order]).with_columns(
         said.alias("said"), (pl.int_range(pl.len()).over(list(within)) // 2).alias("prompt_id")
@@ -58,10 +55,6 @@ def _pairs(answers: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
         pl.len().alias("size"), (pl.col("said").n_unique() > 1).alias("differ")
     )
     return found.filter(pl.col("size") > 1).drop("size")
-
-
-ScoreByParts = Callable[[pl.DataFrame, Mapping[TaskName, frozenset[str]]], pl.DataFrame]
-"""Scores answers by these parts of their references."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,8 @@ def known_answers(
     logged: pl.DataFrame,
     tested: pl.DataFrame,
     tasks: frozenset[str],
-    score: ScoreByParts,
+    rewards: Rewards,
+    map_chunks: MapChunks,
     *,
     feedback_is_a_sample: bool,
 ) -> tuple[Compared | None, list[KnownAnswers]]:
@@ -95,9 +89,10 @@ def known_answers(
     ]
     if not usable:
         return None, []
-    known, promised = (score(each.filter(pl.col("task").is_in(usable)), parts) for each in (known, promised))
+    of_usable, by_parts = pl.col("task").is_in(usable), replace(rewards, references=parts)
+    known, promised = (scored(each.filter(of_usable), by_parts, map_chunks) for each in (known, promised))
     baselines, found = baselines_of(promised), []
     for task in usable:
-        rewards = known.filter(pl.col("task") == task)["reward"].to_numpy()
-        found.append(KnownAnswers(task, len(rewards), float(rewards.mean()), baselines[task].mean))
+        values = known.filter(pl.col("task") == task)["reward"].to_numpy()
+        found.append(KnownAnswers(task, len(values), float(values.mean()), baselines[task].mean))
     return Compared(count_rewards(known, usable), baselines), found

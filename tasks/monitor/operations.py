@@ -1,9 +1,8 @@
 """Alarms of the service itself, which are late answers and silence, and the record of sent alarms.
 
 None of these starts a retraining: people are told. The record lets one drift start one retraining, however often it is
-detected. The alarm day moves with the monitored days. So an alarm is identified by its subject: of drift, the champion,
-the time of its promotion, the evaluation behind the baseline, and the task or all of them; of the service, the model
-and the kind of alarm. Once it is over it may be sent again; so it may if a replaced champion serves again, and fails.
+detected. An alarm of drift is known by the champion, its promotion and evaluation, and the task; one of the service by
+the model and the kind. Once it is over it may be sent again.
 """
 
 import hashlib
@@ -28,15 +27,14 @@ LATE_SHARE: Final = 0.05
 LATEST_DAYS: Final = timedelta(days=3)
 """Days before the newest day of which an alarm still is: an earlier one is how the service was."""
 
-OperationsKind = Literal["latency", "silence"]
-OPERATIONS: Final[tuple[OperationsKind, ...]] = ("latency", "silence")
+OPERATIONS: Final = ("latency", "silence")
 
 
 @dataclass(frozen=True)
 class OperationsAlarm:
     """Alarm of the service."""
 
-    kind: OperationsKind
+    kind: Literal["latency", "silence"]
     reason: str
     """In a sentence."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -19,9 +19,6 @@ from tasks.report.canvas import BLUE, DASHES, INK, LOSS, WIDTH, add_axes, canvas
 from tasks.report.number_format import amount, decimal, percent, short_day, shortest, written_day
 from tasks.report.page import page_template
 from tasks.report.wording import counted, worded
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 REPORT_PAGE: Final = "report.html"
 DATA_FILES: Final = ("tasks/monitor/report.html.j2",)
@@ -119,13 +116,10 @@ def _read_sentence(logs: Mapping[str, Any]) -> str:
 def _rate_sentence(page: Page) -> str:
     drift, config = page.drift, page.config
     return worded(
-        "While nothing drifts, an alarm of drift comes once in {rate} days or more rarely, over all tasks together, "
-        "where days are looked at as they add up; that daily runs, which look at the last {days} days each, have no "
-        "more is simulated only. A loss of {tolerance} is no drift. Where the promise is above {floor} for certain, or "
-        "none is known, a task's day of {answers} answers or more whose mean reward is below that by more than luck "
-        "brings about in as many days is an alarm too, beside those of drift.",
+        "A false alarm of drift comes once in {rate} days or more rarely; a loss of {tolerance} is no drift. A task "
+        "also gives an alarm where the mean of a day with {answers} answers or more is below {floor} by more than "
+        "luck.",
         rate=decimal(drift.days_between_false_alarms, 0),
-        days=config.days,
         tolerance=shortest(drift.tolerance),
         floor=shortest(config.floor),
         answers=config.floor_answers,
@@ -218,7 +212,7 @@ def _day(written: str) -> str:
 
 def _draw_means(name: str, daily: pl.DataFrame, page: Page) -> str:
     """Draw the mean of each day with its interval, beside the baseline."""
-    days, series, floor = _places(daily["day"].to_list()), page.drift.rewards.get(name), page.config.floor
+    days, series, floor = daily["day"].to_list(), page.drift.rewards.get(name), page.config.floor
     by_form = shown_by(name, page.drift.by_form) == "form"
     mean = worded("mean form") if by_form else worded("mean reward")
     with canvas(WIDTH, 2.5) as figure:
@@ -229,32 +223,20 @@ def _draw_means(name: str, daily: pl.DataFrame, page: Page) -> str:
         message = "{mean} of {name} by day, from {first} to {last}"
         said = [worded(message, mean=mean.capitalize(), name=worded(name), first=first, last=last)]
         if series is not None:
-            axes.plot(_places(series.days), series.promised, color=INK, linewidth=1.1, label=worded("evaluation"))
+            axes.plot(series.days, series.promised, color=INK, linewidth=1.1, label=worded("evaluation"))
             said.append(worded("at the evaluation {mean}", mean=decimal(series.promised[-1])))
             if series.alarm is not None:
-                (place,) = _places([series.alarm])
-                axes.axvline(place, color=LOSS, linewidth=1.2)
-                axes.annotate(worded("alarm"), (place, 1.0), xycoords=("data", "axes fraction"), color=LOSS, fontsize=8)
+                at = series.alarm
+                axes.axvline(at, color=LOSS, linewidth=1.2)
+                axes.annotate(worded("alarm"), (at, 1.0), xycoords=("data", "axes fraction"), color=LOSS, fontsize=8)
                 said.append(worded("alarm on {day}", day=written_day(series.alarm)))
         label = worded("floor {floor}", floor=shortest(floor))
         axes.axhline(floor, color=LOSS, linewidth=0.9, linestyle=DASHES, label=label)
         axes.set_ylim(-0.02, 1.02)
         axes.set_ylabel(mean)
-        _name_days_and_lines(axes, daily["day"].to_list())
+        # At most seven days are named.
+        named = days[::-1][:: -(-len(days) // 7)][::-1]
+        axes.set_xticks(named, [short_day(each) for each in named])
+        look: dict[str, Any] = {"frameon": False, "fontsize": 8, "handlelength": 1.6, "borderpad": 0}
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, **look)
         return svg(figure, f"{'; '.join(said)}.")
-
-
-def _name_days_and_lines(axes: "Axes", days: Sequence[date]) -> None:
-    """Label at most seven days, each once, and the lines above the axes."""
-    every = sorted(set(days))
-    shown = every[::-1][:: -(-len(every) // 7)][::-1]
-    axes.set_xticks(_places(shown), [short_day(each) for each in shown])
-    look: dict[str, Any] = {"frameon": False, "fontsize": 8, "handlelength": 1.6, "borderpad": 0}
-    axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, **look)
-
-
-def _places(days: Sequence[date]) -> list[float]:
-    """Return the positions of days on an axis."""
-    from matplotlib.dates import date2num
-
-    return [float(date2num(day)) for day in days]

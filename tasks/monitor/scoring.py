@@ -1,14 +1,11 @@
 """Rewards of logged answers, each distinct one scored once in parallel, and baselines by the same rule.
 
-A reference may know little: of one real review only the rating, of another a late delivery too. A reward then
-redistributes the weight of unknown parts to the known ones, and is not comparable. So a task's answers are scored by
-the parts that all of their references know, and all of the test split's. The champion's answers to the test split are
-scored in the same way, which keeps the comparison fair. It also makes a change of the rewards harmless: both sides are
-scored by the same code.
+A reward redistributes the weight of what a reference does not know. So a task's answers are scored by the parts that
+all of their references know, and all of the test split's, and the champion's test answers in the same way. That makes a
+change of the rewards harmless, too.
 
 Answers that are none are found too: nothing, a refusal, an echo, or one of these in the task's form. The rewards ask
-less (`tasks.commerce.text.text_form.refuses`), since a word more there changes what a model learns. Here the champion's
-answers to the test split are read in the same way, and only more of them than there count.
+less (`tasks.commerce.text.text_form.refuses`), since a word more there changes what a model learns.
 """
 
 import re
@@ -26,7 +23,6 @@ import polars as pl
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
 from schemas.references import REFERENCES
-from schemas.tables.rollout_tables import document_table, read_rollouts
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -134,15 +130,6 @@ def _verdict(
 _databases = cache(Databases.open)
 
 
-def champion_answers(file: Path) -> pl.DataFrame:
-    """Read the champion's answers to the test split, as a table with `prompt_id` and the columns of `KEY`.
-
-    Raises:
-        InputError: The file cannot be read, or is no file of rollouts.
-    """
-    return document_table(read_rollouts(file), Rollout)
-
-
 def without_broken_queries(
     answers: pl.DataFrame, spec: SpecName, store: Path | None, map_chunks: MapChunks
 ) -> tuple[pl.DataFrame, int]:
@@ -213,7 +200,10 @@ def is_answer(task: TaskName, prompt: str, completion: str) -> bool:
     if _declines(folded):
         return False
     # Where no score depends on the prompt, equal answers are scored once, whatever was asked.
-    return TASKS[task].prompt_is_unread or not _echoes(folded, fold(_visible(prompt)))
+    if TASKS[task].prompt_is_unread:
+        return True
+    said, asked = (" ".join(folded_words(each)) for each in (folded, fold(_visible(prompt))))
+    return said.count(" ") + 1 < MIN_ECHOED_WORDS or said not in asked
 
 
 def _visible(text: str) -> str:
@@ -240,11 +230,6 @@ def _holds_a_value(value: dict[str, Any]) -> bool:
     if not texts:
         return any(each is not None and each != "" for each in value.values())
     return not all(_says_nothing(text) or _declines(fold(text)) for text in map(_visible, texts))
-
-
-def _echoes(folded: str, prompt: str) -> bool:
-    said, asked = (" ".join(folded_words(text)) for text in (folded, prompt))
-    return said.count(" ") + 1 >= MIN_ECHOED_WORDS and said in asked
 
 
 class KnownParts(NamedTuple):

@@ -1,10 +1,9 @@
 """Means and histograms of rewards by task and day, and the standard error of a mean.
 
-The usual standard error of a few rewards that happen to be equal is 0, as if the mean were known exactly. So two
-answers of reward 0 and two of reward 1 are added before the spread is computed (Agresti and Coull, 1998, "Approximate
-is better than exact", whose interval for shares this is), and Student's t is used. By simulation (`benchmarks.monitor`)
-its 95 % intervals contain the mean of skewed rewards on 95 to 100 % of all days, from 5 answers on, where Student's t
-alone does so on as few as 78 %.
+The usual standard error of a few equal rewards is 0, as if the mean were known exactly. So two answers of reward 0 and
+two of reward 1 are added before the spread is computed (Agresti and Coull, 1998, "Approximate is better than exact"),
+and Student's t is used: by simulation (`benchmarks.monitor`) its 95 % intervals contain the mean of skewed rewards on
+95 to 100 % of all days, from 5 answers on.
 """
 
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ server's request ids are not stored at all.
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -15,10 +15,12 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.config.serve import MonitorConfig
+from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
 from schemas.tables.production_logs import LogFiles
 from schemas.tables.prompts import open_parquet
+from schemas.tables.rollout_tables import document_table, read_rollouts
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.drift import Compared, Drift, Measure, find_drift
@@ -33,7 +35,6 @@ from tasks.monitor.scoring import (
     MapChunks,
     Rewards,
     baselines_of,
-    champion_answers,
     kept_where,
     known_parts,
     scored,
@@ -49,24 +50,11 @@ ANSWERS_FILE: Final = "answers.parquet"
 DAILY_FILE: Final = "daily.parquet"
 DRIFT_FILE: Final = "drift.json"
 REPORT_TEXT: Final = "report.md"
-COLUMNS: Final[Mapping[str, type[pl.DataType]]] = {
-    "day": pl.Date,
-    "time": pl.Datetime,
-    "task": pl.String,
-    "model_version": pl.String,
-    "prompt": pl.String,
-    "completion": pl.String,
-    "reference": pl.String,
-    "reward": pl.Float64,
-    "valid": pl.Boolean,
-    "answered": pl.Boolean,
-    "characters": pl.Int64,
-    "latency_ms": pl.Float64,
-    "cost": pl.Float64,
-}
+COLUMNS: Final = (
+    *("day", "time", "task", "model_version", "prompt", "completion", "reference", "reward", "valid", "answered"),
+    *("characters", "latency_ms", "cost"),
+)
 """Columns of the stored answers; times are in UTC."""
-_MAX_NAME_CHARACTERS: Final = 80
-"""Characters of a model's name in the report."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +92,7 @@ def run(
     output: Path,
     progress: Progress = silent,
 ) -> Drift:
-    """Monitor logs; write the scrubbed answers, the daily metrics, the drift, and the report into an empty folder.
-
-    Raises:
-        InputError: The logs cannot be read, were changed meanwhile, or contain nothing that can be scored.
-    """
+    """Monitor logs; write the scrubbed answers, the daily metrics, the drift, and the report into an empty folder."""
     logs = read_logs(files, digests, config, champion.names, champion.promoted_at, now)
     answers, broken = without_broken_queries(scrubbed(logs.table, scrub), champion.spec, champion.store, map_chunks)
     answers, lost = kept_where(answers, champion.spec, champion.store)
@@ -132,7 +116,8 @@ def run(
         answers,
         tested,
         by_form,
-        lambda some, parts: scored(some, replace(rewards, references=parts), map_chunks),
+        rewards,
+        map_chunks,
         feedback_is_a_sample=config.feedback_is_a_sample,
     )
     answers, tested = scored(answers, rewards, map_chunks, progress), scored(tested, rewards, map_chunks)
@@ -161,9 +146,8 @@ def run(
         "ratings": _ratings(answers),
         "notes": _notes({task: known[task] for task in TASK_NAMES if task in answered}, champion.spec, broken),
     }
-    columns = {**COLUMNS, "time": answers.schema["time"]}
-    for name, rows, schema in ((ANSWERS_FILE, answers, columns), (DAILY_FILE, daily, dict(daily.schema))):
-        with open_parquet(output / name, schema) as table:  # type: ignore[arg-type]
+    for name, rows in ((ANSWERS_FILE, answers.select(COLUMNS)), (DAILY_FILE, daily)):
+        with open_parquet(output / name, dict(rows.schema)) as table:  # type: ignore[arg-type]
             table.add(rows)
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
     (output / DRIFT_FILE).write_text(text + "\n", encoding="utf-8")
@@ -173,7 +157,8 @@ def run(
 
 def _tested(champion: ServingChampion, logged: pl.DataFrame, scrub: Scrub, map_chunks: MapChunks) -> pl.DataFrame:
     """Return the champion's answers to the test split, scrubbed like the logs."""
-    tested, _ = kept_where(scrubbed(champion_answers(champion.answers), scrub), champion.spec, champion.store)
+    answered = document_table(read_rollouts(champion.answers), Rollout)
+    tested, _ = kept_where(scrubbed(answered, scrub), champion.spec, champion.store)
     tested, _ = without_broken_queries(tested, champion.spec, champion.store, map_chunks)
     return without_untold(tested, logged)
 
@@ -201,7 +186,7 @@ def _of_logs(
     names = pl.Series([name or "not logged" for name in logs.models], dtype=pl.String)
     models: Counter[str] = Counter()
     for name, count in zip(scrub(names), logs.models.values(), strict=True):
-        models[name[:_MAX_NAME_CHARACTERS]] += count
+        models[name[:80]] += count
     return {
         "files": logs.files,
         "empty_files": files.empty,

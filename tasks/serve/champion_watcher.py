@@ -17,20 +17,13 @@ _log = logging.getLogger(__name__)
 
 
 async def follow(
-    answering: AnswerService,
-    serving: str,
-    find: Find,
-    deploy: Deploy,
-    metrics: Metrics,
-    *,
-    seconds: float,
+    answering: AnswerService, serving: str, find: Find, deploy: Deploy, metrics: Metrics, *, seconds: float
 ) -> None:
     """Follow the registry until this is cancelled, from the version with the number `serving` on.
 
     Each switch and each refusal is logged and counted; the registry is looked at every so many seconds.
     """
     refused: str | None = None
-    unloaded: str | None = None
     is_away = False
     retiring: set[asyncio.Task[None]] = set()
 
@@ -57,9 +50,7 @@ async def follow(
                 metrics.switches.labels("refused").inc()
                 continue
             except Exception as error:  # noqa: BLE001 - a full disk or a registry that went away may come back
-                if number != unloaded:
-                    _log.error("version %s cannot be loaded now (%r); version %s goes on", number, error, serving)
-                unloaded = number
+                _log.error("version %s cannot be loaded now (%r); version %s goes on", number, error, serving)
                 continue
             old, answering.deployment = answering.deployment, new
             _log.warning("version %s takes over from version %s", number, serving)

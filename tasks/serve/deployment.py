@@ -22,21 +22,18 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
 from tasks.serve.engine_client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.local_engine import LocalEngine
-from tasks.serve.served_model import CHAMPION, ServedModel
+from tasks.serve.served_model import ServedModel
 
 SECONDS_TO_ANSWER: Final = 600.0
 """Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
-WORD: Final = "sim"  # What the grammar allows by which an engine is tried.
 
 
 class DeployedVersion:
     """A version that answers requests."""
 
-    def __init__(self, model: ServedModel, client: EngineClient | LocalEngine) -> None:
-        """Describe a version and its engine."""
-        self.model, self.client = model, client
-        self.guides = True
-        """Whether the engine heeds a grammar; `try_guidance` finds out."""
+    def __init__(self, model: ServedModel, client: EngineClient | LocalEngine, *, guides: bool = True) -> None:
+        """Describe a version and its engine, which may take no grammars."""
+        self.model, self.client, self._guides = model, client, guides
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -65,27 +62,13 @@ class DeployedVersion:
             temperature=model.decoding.temperature,
             max_tokens=model.decoding.max_tokens,
             seed=model.seed if self.client.takes_seed else None,
-            grammar=grammar_of(row.task, row.prompt, SERVED) if self.guides and row.task not in model.bags else "",
+            grammar=grammar_of(row.task, row.prompt, SERVED) if self._guides and row.task not in model.bags else "",
         )
 
     async def complete(self, row: PromptRow, asked: EngineQuestion) -> EngineAnswer:
         """Return the engine's answer, or that of the task's bag of words where it has one."""
         bag = self.model.bags.get(row.task)
         return await self.client.complete(asked) if bag is None else EngineAnswer(bag.answer(row.prompt), 0, 0, "stop")
-
-    async def try_guidance(self) -> str | None:
-        """Ask for one word by its grammar, and go on unguided where another answer comes; return why, or None."""
-        asked = EngineQuestion(CHAMPION, as_messages(WORD, WORD), 1.0, 8, None, f'start: "{WORD}"')
-        try:
-            answer = await self.client.complete(asked)
-        except EngineUnavailable:
-            # The golden prompts, or the first request, will show it.
-            return None
-        except EngineRefused as error:
-            self.guides = False
-            return str(error)
-        self.guides = answer.text.strip() == WORD
-        return None if self.guides else "it does not heed a grammar"
 
     async def serve(self, row: PromptRow, completion: str) -> Served:
         """Check an answer to a prompt, and return what may be given away."""
@@ -158,7 +141,10 @@ async def check_golden(
     except TimeoutError:
         raise GateRefused(f"{model.name} does not answer its golden prompts in {SECONDS_TO_ANSWER:g} seconds") from None
     except (EngineUnavailable, EngineRefused) as error:
-        raise GateRefused(f"{model.name} does not answer its golden prompts: {error}") from None
+        raise GateRefused(
+            f"{model.name} does not answer its golden prompts: {error}; where its engine takes no grammars, "
+            "set serve.guided=false"
+        ) from None
     # Not in the event loop, which answers requests meanwhile.
     check = await asyncio.to_thread(_compare, asked, [answer.text for answer in answers], model)
     if check.found < check.promised - tolerance:

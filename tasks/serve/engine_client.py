@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from urllib.parse import urljoin
 
 import aiohttp
@@ -108,14 +108,7 @@ class EngineClient:
 
     async def complete(self, question: EngineQuestion) -> EngineAnswer:
         """Ask a question, and return the whole answer, or raise `EngineUnavailable` or `EngineRefused`."""
-        sent: dict[str, Any] = {
-            "model": question.model,
-            "messages": list(question.messages),
-            "temperature": question.temperature,
-            "max_tokens": question.max_tokens,
-        }
-        if question.seed is not None:
-            sent["seed"] = question.seed
+        sent = {name: value for name, value in vars(question).items() if name != "grammar" and value is not None}
         if question.grammar:
             sent["structured_outputs"] = {"grammar": question.grammar}
         url = f"{self._url}/chat/completions"

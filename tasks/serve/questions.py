@@ -12,7 +12,6 @@ from schemas.json_lines import read_json_lines
 from schemas.references import check_reference
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
-from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.registry import TASKS
 
 
@@ -34,11 +33,6 @@ def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping
     except ValidationError as error:
         named = ", ".join(field if needed else f"[{field}]" for field, needed in fields_of(task).items())
         raise InputError(f"the inputs of {task} are {named}: {first_fault(error)}") from None
-    return typed_row(task, inputs, reference)
-
-
-def typed_row(task: TaskName, inputs: TaskInputs, reference: Mapping[str, Any] | None = None) -> PromptRow:
-    """Return the prompt of a task's valid inputs."""
     return asked_row(task, TASKS[task].system, inputs.prompt(TASKS[task].instruction), reference)
 
 

@@ -98,7 +98,7 @@ def planned(
         taught=tuple(dict.fromkeys(taught(inventory.records.values(), found.rows))),
         versions={record.sha256: version.name for version in read_versions(inventory) for record in version.promotions},
         identities={name: tuple(sorted(_hash(value, secret) for value in ids)) for name, ids in columns.items() if ids},
-        prompts=len(found.prompts),
+        prompts=len(found.person.prompts),
         doubts=found.doubts,
     )
 

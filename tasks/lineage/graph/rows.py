@@ -4,7 +4,7 @@ A prompt does not reach everything made from its dataset: a training prompt reac
 prompt only the evaluation of models, and one in quarantine nothing.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,24 +38,6 @@ READERS: Final[Mapping[str, tuple[ArtifactKind, ...]]] = {
     "test": ("answers", "evaluation"),
 }
 """Kinds of artifacts made from the rows of a split."""
-
-
-@dataclass(frozen=True)
-class PlacedRow:
-    """Row of a prompt in one table of one artifact."""
-
-    prompt_id: str
-    task: str | None
-    source: str | None
-    customer_id: str | None
-    order_id: str | None
-    review_id: str | None
-    parent_id: str | None
-    reason: str | None
-    """Reason of the quarantine; None elsewhere."""
-    artifact: str
-    place: str
-    """`prompts`, the name of a split, or `quarantine`."""
 
 
 @dataclass(frozen=True)
@@ -107,16 +89,19 @@ class Identities:
         found = self.pairs(column, wanted).filter(pl.col(column).is_in(sorted(values)))
         return set(found[wanted].drop_nulls())
 
-    def placed(self, condition: pl.Expr) -> list[PlacedRow]:
-        """Return the rows of prompts, in all tables of prompts and datasets, that satisfy a condition."""
-        return [PlacedRow(**row) for row in self._placed.filter(condition).iter_rows(named=True)]
+    def placed(self, condition: pl.Expr) -> pl.DataFrame:
+        """Return the rows of prompts, in all tables of prompts and datasets, that satisfy a condition.
 
-    def with_kin(self, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
+        `artifact` is the table's, and `place` is `prompts`, the name of a split, or `quarantine`, with its `reason`.
+        """
+        return self._placed.filter(condition)
+
+    def with_kin(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return rows with those of their paraphrases, and of the prompts that they paraphrase."""
-        known = {row.prompt_id for row in rows}
-        parents = {row.parent_id for row in rows if row.parent_id is not None}
-        related = pl.col("parent_id").is_in(sorted(known)) | pl.col("prompt_id").is_in(sorted(known | parents))
-        return list(dict.fromkeys([*rows, *self.placed(related)]))
+        known = set(rows["prompt_id"])
+        above = known | set(rows["parent_id"].drop_nulls())
+        related = pl.col("parent_id").is_in(sorted(known)) | pl.col("prompt_id").is_in(sorted(above))
+        return pl.concat([rows, self.placed(related)]).unique(maintain_order=True)
 
     @cached_property
     def _placed(self) -> pl.DataFrame:
@@ -142,78 +127,56 @@ def _identifiers(path: Path) -> pl.DataFrame:
     return scanned.select(pl.col([name for name in names if name in wanted]).cast(pl.String)).collect()
 
 
-def row_graph(inventory: Inventory, artifacts: Graph, identities: Identities, rows: Sequence[PlacedRow]) -> Graph:
+def row_graph(inventory: Inventory, artifacts: Graph, identities: Identities, rows: pl.DataFrame) -> Graph:
     """Return everything made from some prompts, given all artifacts and model versions."""
     kin = identities.with_kin(rows)
     # What a prompt paraphrases is shown, and what was made of that is not.
-    above = {row.parent_id for row in rows if row.parent_id is not None} - {row.prompt_id for row in rows}
-    below = [row for row in kin if row.prompt_id not in above]
+    above = set(rows["parent_id"].drop_nulls()) - set(rows["prompt_id"])
+    below = kin.filter(~pl.col("prompt_id").is_in(sorted(above)))
     made_from = [
         edge
-        for row in below
-        for edge in artifacts.after.get(row.artifact, ())
-        if (record := inventory.records.get(edge.target)) and record.kind in READERS.get(row.place, ())
+        for artifact, place in below.select("artifact", "place").iter_rows()
+        for edge in artifacts.after.get(artifact, ())
+        if (record := inventory.records.get(edge.target)) and record.kind in READERS.get(place, ())
     ]
     direct = {edge.target for edge in made_from}
     made = artifacts.part(direct | artifacts.led_to(*direct))
-    tables = {row.artifact for row in kin}
+    tables = set(kin["artifact"])
     inputs = (inventory.records[table].inputs for table in tables)
     holders = artifacts.part(tables | {each["prompts"] for each in inputs if "prompts" in each})
     graph = _prompt_graph(kin).joined(Graph({}, tuple(made_from))).joined(holders).joined(made)
     for policy in inventory.of_kind("policy"):
         if policy.sha256 in made.nodes:
-            of_dataset = (row for row in below if row.place == "train" and row.artifact == policy.inputs.get("dataset"))
-            graph = graph.joined(_sampled(inventory, policy, {row.prompt_id for row in of_dataset}))
+            of_dataset = below.filter(place="train", artifact=policy.inputs.get("dataset"))
+            graph = graph.joined(Graph({}, tuple(_sampled(inventory, policy, set(of_dataset["prompt_id"])))))
     return graph
 
 
-def _prompt_graph(rows: Sequence[PlacedRow]) -> Graph:
+def _prompt_graph(rows: pl.DataFrame) -> Graph:
     """Return prompts with their tables, and the prompts that they paraphrase."""
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
-    for row in rows:
-        key = f"prompt:{row.prompt_id}"
-        known = {"task": row.task, "source": row.source, "review": row.review_id, "order": row.order_id}
-        facts = {name: value for name, value in (known | {"customer": row.customer_id}).items() if value is not None}
-        nodes.setdefault(key, Node(key, "prompt", f"prompt {short(row.prompt_id)}", facts))
-        if row.parent_id is not None:
-            edges.append(Edge(f"prompt:{row.parent_id}", key, "paraphrased"))
-        place = "row" if row.place == "prompts" else row.place
-        edges.append(Edge(key, row.artifact, place if row.reason is None else f"{place}: {row.reason}"))
+    for row in rows.iter_rows(named=True):
+        key = f"prompt:{row['prompt_id']}"
+        columns = {"task": "task", "source": "source", "review": "review_id", "order": "order_id"}
+        facts = {name: row[column] for name, column in (columns | {"customer": "customer_id"}).items() if row[column]}
+        nodes.setdefault(key, Node(key, "prompt", f"prompt {short(row['prompt_id'])}", facts))
+        if row["parent_id"] is not None:
+            edges.append(Edge(f"prompt:{row['parent_id']}", key, "paraphrased"))
+        place = "row" if row["place"] == "prompts" else row["place"]
+        edges.append(Edge(key, row["artifact"], place if row["reason"] is None else f"{place}: {row['reason']}"))
     return Graph(nodes, tuple(dict.fromkeys(edges)))
 
 
-def _sampled(inventory: Inventory, policy: ArtifactRecord, prompt_ids: Collection[str]) -> Graph:
-    """Return a training's rollouts of some prompts of its training split, a node a prompt."""
+def _sampled(inventory: Inventory, policy: ArtifactRecord, prompt_ids: Collection[str]) -> Iterator[Edge]:
+    """Yield what a training did with some prompts of its training split; DPO logs no rollouts."""
     folder = inventory.folder(policy.sha256)
     logs = [folder / name for name in sorted(policy.files) if is_rollout_log(name)]
-    nodes: dict[str, Node] = {}
-    edges: list[Edge] = []
-    for prompt_id, steps in _rollouts([str(log) for log in logs], prompt_ids):
-        # One fact a step.
-        facts = {
-            f"step {each['step']}": f"{each['len']} rollouts, reward {each['mean']:.3f} "
-            f"({each['low']:.3f}-{each['high']:.3f}), {each['trained']} trained on"
-            for each in steps.iter_rows(named=True)
-        }
-        key, name = f"rollouts:{policy.sha256}/{prompt_id}", f"rollouts of prompt {short(prompt_id)}"
-        nodes[key] = Node(key, "rollouts", f"{steps['len'].sum()} {name}", facts)
-        edges += [Edge(f"prompt:{prompt_id}", key, "sampled"), Edge(key, policy.sha256, "trained")]
-    # DPO keeps no rollouts.
-    part = "in its training split, never sampled" if logs else "in its training split"
-    there = {edge.source for edge in edges}
-    keys = [f"prompt:{each}" for each in sorted(prompt_ids)]
-    edges += [Edge(key, policy.sha256, part) for key in keys if key not in there]
-    return Graph(nodes, tuple(edges))
-
-
-def _rollouts(logs: Sequence[str], prompt_ids: Collection[str]) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield prompts that a training drew, each with its rollouts' figures by step; none of logs that cannot be read."""
-    reward = pl.col("reward")
-    figures = {"trained": pl.col("advantage").count(), "mean": reward.mean(), "low": reward.min(), "high": reward.max()}
+    wanted, drawn = sorted(prompt_ids), set[str]()
     with suppress(OSError, PolarsError):
         if logs:
-            drawn = pl.scan_parquet(list(logs), glob=False).filter(pl.col("prompt_id").is_in(sorted(prompt_ids)))
-            by_step = drawn.group_by("prompt_id", "step").agg(pl.len(), **figures).sort("prompt_id", "step").collect()
-            for (prompt_id,), steps in by_step.group_by("prompt_id", maintain_order=True):
-                yield str(prompt_id), steps
+            of_these = pl.scan_parquet(logs, glob=False).filter(pl.col("prompt_id").is_in(wanted))
+            drawn.update(of_these.select("prompt_id").unique().collect()["prompt_id"])
+    never = "in its training split, never sampled" if logs else "in its training split"
+    for prompt_id in wanted:
+        yield Edge(f"prompt:{prompt_id}", policy.sha256, "sampled" if prompt_id in drawn else never)

@@ -1,7 +1,7 @@
 """Walk from a reference, to a model version or alias, an artifact, a run or a prompt, to all its inputs and outputs."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,11 +14,9 @@ from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
 from tasks.lineage.graph.descriptions import describe, split_file
 from tasks.lineage.graph.graph import Edge, Graph, ModelVersion, Node, training_graph, version_graph
-from tasks.lineage.graph.rows import Identities, PlacedRow, row_graph
+from tasks.lineage.graph.rows import Identities, row_graph
 from tasks.lineage.store.inventory import Inventory, short
 
-CHAMPION: Final = "champion"
-"""The alias that there is none of until the gate promotes a version."""
 DELETED: Final = "deleted"
 DAMAGED: Final = "damaged"
 MOST_NAMED: Final = 5
@@ -29,8 +27,6 @@ WHAT_THERE_IS: Final = (
 _WITHOUT_A_DATASET: Final = frozenset({"prompts", "sheet", "audit", "monitoring"})
 """Artifacts that are not attributed to one dataset."""
 _DIGEST: Final = re.compile(r"[0-9a-f]{8,64}")
-_NUMBER: Final = re.compile(r"\d{1,7}")
-_ALIAS: Final = re.compile(r"[A-Za-z][\w.-]*")
 
 ReferenceKind = Literal["version", "artifact", "run", "prompt"]
 
@@ -43,18 +39,8 @@ class ResolvedReference:
     kind: ReferenceKind
     keys: tuple[str, ...]
     """The nodes that it names; several for a run with several artifacts."""
-    rows: tuple[PlacedRow, ...] = ()
-
-
-@dataclass(frozen=True)
-class Registered:
-    """Registry facts, requested only as a last resort: MLflow's import takes seconds."""
-
-    model: str
-    """The model of a bare number or alias."""
-    aliases: Mapping[str, str]
-    """The version of each alias, as far as known without asking."""
-    ask_alias: Callable[[str], str | None]
+    rows: pl.DataFrame | None = None
+    """Those of a prompt, as `Identities.placed` returns them."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +77,14 @@ class Lineage:
 class Walker:
     """Walker through one artifact store in its present state."""
 
-    def __init__(self, inventory: Inventory, versions: Sequence[ModelVersion], known: Registered) -> None:
-        """Use data already read."""
-        self._inventory = inventory
-        self._versions = versions
-        self._known = known
+    def __init__(
+        self, inventory: Inventory, versions: Sequence[ModelVersion], model: str, aliases: Mapping[str, str]
+    ) -> None:
+        """Use data already read, with the model of a bare number or alias, and the version of each alias."""
+        self._inventory, self._versions = inventory, versions
+        self._model, self._aliases = model, aliases
         self._artifacts = _artifact_graph(inventory)
-        self._all = self._artifacts.joined(version_graph(versions, known.model, known.aliases))
+        self._all = self._artifacts.joined(version_graph(versions, model, aliases))
 
     @cached_property
     def _identities(self) -> Identities:
@@ -106,40 +93,21 @@ class Walker:
     def find(self, text: str) -> ResolvedReference:
         """Resolve a reference, also to artifacts that the store no longer has, but that others were made from."""
         wanted = text.strip()
-        if not wanted:
-            raise InputError(f"REF is empty; give {WHAT_THERE_IS}")
         found = self._version(wanted) or _only(wanted, list(self._candidates(wanted)))
-        if found is None and _ALIAS.fullmatch(wanted) and not _DIGEST.fullmatch(wanted):
-            number = self._known.ask_alias(wanted)
-            found = None if number is None else self._version(f"{self._known.model}/{number}")
-            if number is not None and found is None:
-                raise self._unknown_version(f"{self._known.model}/{number}")
-        if found is not None:
-            return found
-        if _NUMBER.fullmatch(wanted.rpartition("/")[2]):
-            raise self._unknown_version(wanted)
-        if wanted == CHAMPION:
-            raise InputError(f"no version of {self._known.model} is `{CHAMPION}` yet; {self._known_versions}")
-        store = self._inventory.root
-        raise InputError(f"{wanted!r} names nothing in the artifact store {store}; give {WHAT_THERE_IS}")
+        if found is None:
+            known = ", ".join(each.name for each in self._versions) or "none"
+            raise InputError(
+                f"{wanted!r} names nothing in the artifact store {self._inventory.root}; the versions known here: "
+                f"{known}; give {WHAT_THERE_IS}"
+            )
+        return found
 
     def _version(self, wanted: str) -> ResolvedReference | None:
-        """Find a version by its number, with or without the model's name, or by a known alias."""
+        """Find a version by its number or an alias, with or without the model's name."""
         model, _, number = wanted.rpartition("/")
-        name = f"{model or self._known.model}/{self._known.aliases.get(number, number)}"
-        for each in self._versions:
-            if each.name == name:
-                return ResolvedReference(wanted, "version", (each.key,))
-        if wanted in self._known.aliases:
-            raise self._unknown_version(name)
-        return None
-
-    def _unknown_version(self, wanted: str) -> InputError:
-        return InputError(f"no promotion in this state folder made version {wanted}; {self._known_versions}")
-
-    @property
-    def _known_versions(self) -> str:
-        return f"the versions known here: {', '.join(each.name for each in self._versions) or 'none'}"
+        name = f"{model or self._model}/{self._aliases.get(number, number)}"
+        version = next((each for each in self._versions if each.name == name), None)
+        return None if version is None else ResolvedReference(wanted, "version", (version.key,))
 
     def _candidates(self, wanted: str) -> Iterator[ResolvedReference]:
         """Yield everything that a digest or a run's id may name."""
@@ -152,11 +120,9 @@ class Walker:
         for sha256 in self._artifacts.nodes:
             if sha256.startswith(wanted):
                 yield ResolvedReference(wanted, "artifact", (sha256,))
-        by_prompt: dict[str, list[PlacedRow]] = {}
-        for row in self._identities.placed(pl.col("prompt_id").str.starts_with(wanted)):
-            by_prompt.setdefault(row.prompt_id, []).append(row)
-        for prompt_id, placed in by_prompt.items():
-            yield ResolvedReference(wanted, "prompt", (f"prompt:{prompt_id}",), rows=tuple(placed))
+        placed = self._identities.placed(pl.col("prompt_id").str.starts_with(wanted))
+        for (prompt_id,), rows in placed.group_by("prompt_id", maintain_order=True):
+            yield ResolvedReference(wanted, "prompt", (f"prompt:{prompt_id}",), rows)
 
     def walk(self, reference: ResolvedReference) -> Lineage:
         """Return the inputs and outputs of a reference, artifacts with facts from their files."""
@@ -183,7 +149,7 @@ class Walker:
         return tuple(key for key in keys if ":" not in key)
 
     def _graph(self, reference: ResolvedReference) -> Graph:
-        if reference.kind == "prompt":
+        if reference.rows is not None:
             graph = row_graph(self._inventory, self._all, self._identities, reference.rows)
         else:
             graph = self._all.around(*reference.keys)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from schemas.errors import InputError, TucanoError, is_of_full_disk
-from schemas.sqlite_file import Schema, SqliteFile, is_in_use
+from schemas.errors import InputError, TucanoError
+from schemas.sqlite_file import Schema, SqliteFile
 from tasks.lineage.mlflow.moved import follow
 
 # Before MLflow's import, which reads most of these.
@@ -24,7 +24,6 @@ os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 # With a server it prints the address of each run that ends, which would corrupt the document that a command prints.
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
-LOGGER_OF_STORES: Final = "mlflow.store.db.utils"
 SQLITE_PREFIX: Final = "sqlite:///"
 ARTIFACT_TAG: Final = "artifact_sha256"
 """Tag of a stage's run and of a logged model: its artifact."""
@@ -35,8 +34,7 @@ PASSWORD_VARIABLE: Final = "MLFLOW_TRACKING_PASSWORD"  # noqa: S105 - a name, an
 RETRIES: Final = 2
 """After one and two seconds: enough for a server that restarts, and a short wait for one that is gone."""
 SECONDS_TO_ANSWER: Final = 5
-UNAUTHORIZED: Final = 401
-FORBIDDEN: Final = 403
+REFUSED: Final = (401, 403)
 SERVER_FAULT: Final = 500
 """The least status by which a server says that it is in trouble; MLflow has it for an answer that is none, too."""
 
@@ -49,7 +47,8 @@ def open_client(tracking_uri: str) -> Any:
     if not tracking_uri.startswith(SQLITE_PREFIX):
         _ask(tracking_uri)
         return _AnsweredClient(MlflowClient(tracking_uri, registry_uri=tracking_uri), tracking_uri)
-    logging.getLogger(LOGGER_OF_STORES).addFilter(_is_of_interest)
+    # MLflow logs the traceback of an error that it raises too.
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     store = local_store(tracking_uri)
     _prepare(store.path, _unfinished(store.path))
     # MLflow remembers the files of a run by its id, which a copy of the store has too.
@@ -177,12 +176,6 @@ def milliseconds_now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _is_of_interest(record: logging.LogRecord) -> bool:
-    """Return whether to show a log record: MLflow logs the traceback of an error that it raises too."""
-    error = record.exc_info[1] if record.exc_info else None
-    return error is None or not (is_of_full_disk(error) or is_in_use(error))
-
-
 def _ask(tracking_uri: str) -> None:
     """Check within seconds that the server answers this user: MLflow itself tries for minutes."""
     from mlflow.exceptions import MlflowException
@@ -207,9 +200,9 @@ def _ask(tracking_uri: str) -> None:
             "out to keep the runs in the state folder"
         ) from None
     if not response.ok:
-        raise _server_failure(tracking_uri, response.status_code, f"{response.status_code} {response.reason}".strip())
+        raise _server_failure(tracking_uri, f"{response.status_code} {response.reason}".strip())
     if not response.text.lstrip().startswith("{"):
-        raise _server_failure(tracking_uri, SERVER_FAULT, "a page in place of JSON")
+        raise _server_failure(tracking_uri, "a page in place of JSON")
 
 
 def _failure(tracking_uri: str, error: Exception) -> TucanoError | None:
@@ -228,26 +221,16 @@ def _failure(tracking_uri: str, error: Exception) -> TucanoError | None:
         status, what = getattr(response, "status_code", SERVER_FAULT), type(error).__name__
     else:
         return None
-    is_failure = status in (UNAUTHORIZED, FORBIDDEN) or status >= SERVER_FAULT
-    return _server_failure(tracking_uri, status, what) if is_failure else None
+    return _server_failure(tracking_uri, what) if status in REFUSED or status >= SERVER_FAULT else None
 
 
-def _server_failure(tracking_uri: str, status: int, what: str) -> InputError:
+def _server_failure(tracking_uri: str, what: str) -> InputError:
     """Return the sentence for a server that refuses this user, or is in trouble."""
-    address, user = shown_address(tracking_uri), f"{USER_VARIABLE}={os.environ.get(USER_VARIABLE, '')}"
-    if status == UNAUTHORIZED:
-        return InputError(
-            f"the MLflow server {address} does not know {user} with the password in {PASSWORD_VARIABLE}; set both to a "
-            "user that it knows"
-        )
-    if status == FORBIDDEN:
-        return InputError(
-            f"the MLflow server {address} does not let {user} do this; ask its administrator for permission to edit, "
-            "or set another user"
-        )
+    user = f"{USER_VARIABLE}={os.environ.get(USER_VARIABLE, '')}"
     return InputError(
-        f"what answers at {address} is no MLflow server, or one in trouble ({what}); correct state.mlflow, see the "
-        "server's log or what stands between, as a proxy, then run the same command again"
+        f"the MLflow server {shown_address(tracking_uri)} answered {user} with {what}; set that and "
+        f"{PASSWORD_VARIABLE} to a user who may do this, correct state.mlflow, or see the server's log and what "
+        "stands between, then run the same command again"
     )
 
 

@@ -7,6 +7,7 @@ and an experiment of another place is refused.
 
 import sqlite3
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -32,26 +33,15 @@ def follow(database: sqlite3.Connection, folder: Path) -> None:
 
     Only those that end like this folder are corrected; addresses of buckets and servers stay.
     """
-    table, column = _ADDRESSES[0]
-    if not _has(database, table, column):
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'experiments'").fetchone():
         return
-    known = [location for (location,) in database.execute(f"SELECT {column} FROM {table}")]  # noqa: S608 - our own names
+    known = [location for (location,) in database.execute("SELECT artifact_location FROM experiments")]
     old_folders = sorted({old for location in known if (old := _old_folder(location, folder)) is not None})
-    if not old_folders:
-        return
-
-    def corrected(address: str | None) -> str | None:
-        old = _old_folder(address, folder)
-        if address is None or old is None:
-            return address
-        place = folder / _path(address).relative_to(old)
-        return place.as_uri() if address.startswith("file:") else str(place)
-
-    database.create_function("corrected", 1, corrected, deterministic=True)
-    for table, column in _ADDRESSES:
-        if _has(database, table, column):
+    for old, (table, column) in product(old_folders, _ADDRESSES):
+        for before, after in ((old.as_uri(), folder.as_uri()), (str(old), str(folder))):
             database.execute(
-                f"UPDATE {table} SET {column} = corrected({column}) WHERE corrected({column}) IS NOT {column}"  # noqa: S608 - our own names
+                f"UPDATE {table} SET {column} = ? || substr({column}, ?) WHERE instr({column} || '/', ?) = 1",  # noqa: S608 - our own names
+                (after, len(before) + 1, f"{before}/"),
             )
     for old in old_folders:
         states = (str(folder.parent.parent), STATE_TAG, str(old.parent.parent))
@@ -71,13 +61,9 @@ def require_own(address: str, folder: Path) -> None:
         )
 
 
-def _has(database: sqlite3.Connection, table: str, column: str) -> bool:
-    return column in {name for (name,) in database.execute("SELECT name FROM pragma_table_info(?)", [table])}
-
-
-def _old_folder(address: str | None, folder: Path) -> Path | None:
+def _old_folder(address: str, folder: Path) -> Path | None:
     """Return the folder of the runs' files that an address is in; None if it is this one, or none of ours."""
-    if address is None or not _is_local(address):
+    if not _is_local(address):
         return None
     path = _path(address)
     if path.is_relative_to(folder):

@@ -106,7 +106,7 @@ class Registry:
 
     def holder(self, name: str, alias: str) -> PolicyVersion | None:
         """Return the version of an alias; None if the model or the alias does not exist yet."""
-        number = self._aliases(name).get(alias)
+        number = self.aliases(name).get(alias)
         return None if number is None else _as_policy_version(name, number, self._listed(name)[number])
 
     def version(self, name: str, number: str | None) -> PolicyVersion:
@@ -126,11 +126,6 @@ class Registry:
         """Return all versions that this pipeline registered, the newest first; empty for an unknown model."""
         listed = self._listed(name).items()
         return [_as_policy_version(name, number, tags) for number, tags in listed if POLICY_TAG in tags]
-
-    def knows(self, name: str, version: str, policy: str, evaluation: str) -> bool:
-        """Return whether a version is registered for this policy and evaluation (their sha256)."""
-        tags = self._listed(name).get(version, {})
-        return (tags.get(POLICY_TAG), tags.get(_EVALUATION)) == (policy, evaluation)
 
     def register(
         self,
@@ -257,10 +252,10 @@ class Registry:
             listed.get(str(number), {})[key] = value
         return dict(listed)
 
-    def _aliases(self, name: str) -> dict[str, str]:
+    def aliases(self, name: str) -> dict[str, str]:
         """Return the version of each alias of a model; none of an unknown model."""
         if self._uri.startswith(SQLITE_PREFIX):
-            return local_aliases(self._uri, name)
+            return {alias: str(version) for alias, version in local_rows(self._uri, _ALIAS_ROWS, name)}
         from mlflow.exceptions import MlflowException
 
         try:
@@ -273,13 +268,6 @@ class Registry:
 
     def _tag(self, name: str, version: str, tag: str, value: str) -> None:
         self._client.set_model_version_tag(name, version, tag, value)
-
-
-def local_aliases(tracking_uri: str, model: str) -> dict[str, str]:
-    """Return the version of each alias of a model, from a SQLite store without MLflow; empty for a server."""
-    if not tracking_uri.startswith(SQLITE_PREFIX):
-        return {}
-    return {alias: str(version) for alias, version in local_rows(tracking_uri, _ALIAS_ROWS, model)}
 
 
 def _now() -> str:

@@ -86,7 +86,6 @@ class ArtifactStore:
             files=files,
             created_at=datetime.now(UTC),
             machine=platform.node(),
-            columns=column_types(draft, files),
             stretches=segments or {},
             **{name: value for name, value in known.items() if value is not None},
         )
@@ -304,21 +303,6 @@ def _is_plain(path: Path) -> bool:
 def unreadable(path: Path, error: OSError) -> InputError:
     """Return the error for a file that may be whole: to make it again would cost what it cost before."""
     return InputError(f"{path} cannot be read ({error.strerror}); correct its permissions, or see that its disk works")
-
-
-def column_types(folder: Path, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the column types of each parquet file among a folder's files."""
-    tables = [name for name in names if name.endswith(".parquet")]
-    if not tables:
-        return {}
-    import polars as pl
-
-    columns = {}
-    for name in tables:
-        # A file that is a table in name only has no columns.
-        with suppress(pl.exceptions.ComputeError):
-            columns[name] = {column: str(kind) for column, kind in pl.read_parquet_schema(folder / name).items()}
-    return columns
 
 
 def content_digest(files: Mapping[str, str]) -> str:

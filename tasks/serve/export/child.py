@@ -87,24 +87,21 @@ def main(request_file: Path, channel: Channel) -> None:
 def _export_model(
     request: ExportRequest, rows: Sequence[PromptRow], databases: Databases | None, progress: Progress
 ) -> list[ExportProof]:
-    parts = 1 + (len(PRECISIONS) if request.format == "gguf" else 1)
     own, longest = load_exact(request.weights), request.decoding.max_tokens
-    first = _part(progress, 0, parts)
-    original = ask_original(own, request.weights, spread_evenly(rows, PROMPTS), databases, longest, first)
+    original = ask_original(own, request.weights, spread_evenly(rows, PROMPTS), databases, longest, progress)
     del own
     if request.format == "safetensors":
         write_folder(request.weights, request.output, request.decoding)
-        return [prove_folder(original, request.output, _part(progress, 1, parts))]
+        return [prove_folder(original, request.output, progress)]
     proofs = []
-    for number, precision in enumerate(PRECISIONS, start=1):
+    for precision in PRECISIONS:
         file = request.output / f"{request.name}-{precision}.gguf"
         write_gguf(request.weights, file, precision, name=request.name)
         beside = request.output / f"Modelfile-{precision}"
         text = modelfile(request.weights, original.conversations, original.texts, file.name, request.decoding)
         if text is not None:
             beside.write_text(text, encoding="utf-8")
-        part = _part(progress, number, parts)
-        proofs.append(prove_gguf(original, file, None if text is None else beside.name, precision, part))
+        proofs.append(prove_gguf(original, file, None if text is None else beside.name, precision, progress))
     return proofs
 
 
@@ -119,8 +116,8 @@ def _export_adapters(
         # Without what the store says of it.
         left_out = shutil.ignore_patterns(PUBLISHED_FILE, WARM_START_FILE, ADAPTER_FOLDER)
         shutil.copytree(request.weights, base, ignore=left_out, copy_function=shutil.copyfile)
-    proofs, parts = [], 2 * len(request.adapters)
-    for number, (task, adapter) in enumerate(request.adapters.items()):
+    proofs = []
+    for task, adapter in request.adapters.items():
         folder = request.output / task
         write_adapter_folder(adapter, request.weights, folder)
         name_base(folder, str(base), None)
@@ -128,16 +125,10 @@ def _export_adapters(
         if not some:
             raise InputError(f"the dataset {request.dataset} has no test prompt of {task}, so its adapter is unproven")
         own = placed(PeftModel.from_pretrained(load_exact(request.weights), adapter).eval())
-        first = _part(progress, 2 * number, parts)
-        original = ask_original(own, request.weights, some, databases, longest, first)
+        original = ask_original(own, request.weights, some, databases, longest, progress)
         del own
-        proofs.append(prove_adapter(original, folder, task or ".", _part(progress, 2 * number + 1, parts)))
+        proofs.append(prove_adapter(original, folder, task or ".", progress))
     return proofs
-
-
-def _part(progress: Progress, number: int, parts: int) -> Progress:
-    """Return the progress of one of several passes over the same prompts."""
-    return lambda done, total, text: progress(number * total + done, parts * total, text)
 
 
 def write_folder(weights: Path, output: Path, decoding: Decoding) -> None:

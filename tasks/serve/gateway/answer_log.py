@@ -82,21 +82,15 @@ class DailyFile:
         path = self._folder / f"{day:%Y-%m-%d}{SUFFIX}"
         if self._file is None or day != self._day or not _is_at(path, self._file):
             self._forget_file()
-            self._remove_before(day - timedelta(days=self._days))
+            first = f"{day - timedelta(days=self._days):%Y-%m-%d}"
+            for old in self._folder.glob(f"20??-??-??{SUFFIX}"):
+                if old.stem < first:
+                    old.unlink(missing_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             self._day = day
             # What a killed machine left of a line: its answer was never sent.
             os.ftruncate(self._file, end_of_last_line(path, os.fstat(self._file).st_size))
         return self._file
-
-    def _remove_before(self, first: date) -> None:
-        for path in self._folder.glob(f"*{SUFFIX}"):
-            try:
-                day = date.fromisoformat(path.stem)
-            except ValueError:
-                continue
-            if day < first:
-                path.unlink(missing_ok=True)
 
     def _forget_file(self) -> None:
         if self._file is not None:

@@ -17,57 +17,54 @@ ANNOTATIONS: Final = frozenset(
 """Keywords that ask nothing of an answer; nor does one of somebody's own, which begins with `x-`."""
 MAX_STEPS: Final = 200
 """Schemas that are looked at: a hostile one refers to itself, or to the same one many times."""
-LONGEST_PLACE: Final = 120
-"""Characters of a place that are named: a hostile one has thousands."""
 _BOUNDS: Final[Mapping[str, Callable[[Schema, float], bool]]] = {
     "minimum": lambda given, value: given["minimum"] >= value,
     "maximum": lambda given, value: given["maximum"] <= value,
     "exclusiveMinimum": lambda given, value: given["minimum"] > value,
     "exclusiveMaximum": lambda given, value: given["maximum"] < value,
 }
-_NAMED: Final = frozenset(
-    {"$ref", "additionalProperties", "allOf", "anyOf", "const", "enum", "format", "items", "maxLength", "minLength"}
-    | {"multipleOf", "oneOf", "pattern", "properties", "required", "type", *_BOUNDS}
-)
-"""Keywords that are named; any other key may be somebody's own words."""
 
 
-def first_unmet(given: Schema, wanted: Schema) -> str | None:
-    """Return the place in a client's schema that answers of the given one may not satisfy; None for none."""
-    place = _Comparison(wanted).unmet(given, wanted, "schema")
-    return place if place is None or len(place) <= LONGEST_PLACE else f"{place[:LONGEST_PLACE]}..."
+def is_granted(given: Schema, wanted: Schema) -> bool:
+    """Return whether all answers of the given schema are sure to satisfy a client's."""
+    return _Comparison(wanted).holds(given, wanted)
 
 
 class _Comparison:
     def __init__(self, root: Schema) -> None:
         self._root, self._steps = root, 0
 
-    def unmet(self, given: Schema, wanted: Any, place: str) -> str | None:
-        """Return the place that a given value may not satisfy; None where all satisfy."""
+    def holds(self, given: Schema, wanted: Any) -> bool:
+        """Return whether every value of a given schema satisfies another."""
         self._steps += 1
         if wanted is True:
-            return None
+            return True
         if not isinstance(wanted, dict) or self._steps > MAX_STEPS:
-            return place
-        for keyword, value in wanted.items():
-            if keyword in ANNOTATIONS or keyword.startswith("x-"):
-                continue
-            at = f"{place}.{keyword if keyword in _NAMED else '(a key)'}"
-            if keyword == "$ref":
-                found = self.unmet(given, self._referred(value), at)
-            elif keyword in {"anyOf", "allOf"} and isinstance(value, list):
-                found = self._of_several(given, keyword, value, at)
-            elif keyword == "properties" and isinstance(value, dict):
-                found = self._of_fields(given.get("properties", {}), value, at)
-            elif keyword == "additionalProperties":
-                named, fields = wanted.get("properties"), given.get("properties", {})
-                others = [name for name in fields if not isinstance(named, dict) or name not in named]
-                found = self._of_fields(fields, dict.fromkeys(others, value), at)
-            else:
-                found = None if _holds(given, keyword, value) else at
-            if found is not None:
-                return found
-        return None
+            return False
+        # Loops and no generators, whose frames a hostile schema would pile up.
+        for keyword in wanted:
+            is_asked = keyword not in ANNOTATIONS and not keyword.startswith("x-")
+            if is_asked and not self._keyword_holds(given, wanted, keyword):
+                return False
+        return True
+
+    def _keyword_holds(self, given: Schema, wanted: Schema, keyword: str) -> bool:
+        value, fields = wanted[keyword], given.get("properties", {})
+        if keyword == "$ref":
+            return self.holds(given, self._referred(value))
+        if keyword in {"anyOf", "allOf"} and isinstance(value, list):
+            for branch in value:
+                if self.holds(given, branch) == (keyword == "anyOf"):
+                    return keyword == "anyOf"
+            return keyword == "allOf"
+        # A field that no answer has satisfies whatever is asked of it.
+        if keyword == "properties" and isinstance(value, dict):
+            return all(self.holds(fields[name], schema) for name, schema in value.items() if name in fields)
+        if keyword == "additionalProperties":
+            named = wanted.get("properties")
+            others = [name for name in fields if not isinstance(named, dict) or name not in named]
+            return all(self.holds(fields[name], value) for name in others)
+        return _holds(given, keyword, value)
 
     def _referred(self, reference: Any) -> Any:
         """Return what a reference within the schema leads to; False, which nothing satisfies, for any other.
@@ -84,19 +81,6 @@ class _Comparison:
                 return False
             found = inside[key]
         return found
-
-    def _of_several(self, given: Schema, keyword: str, branches: list[Any], place: str) -> str | None:
-        found = [self.unmet(given, branch, f"{place}.{number}") for number, branch in enumerate(branches)]
-        if keyword == "allOf":
-            return next((each for each in found if each is not None), None)
-        return None if None in found else place
-
-    def _of_fields(self, given: Schema, wanted: Schema, place: str) -> str | None:
-        for name, schema in wanted.items():
-            # A field that no answer has satisfies whatever is asked of it.
-            if name in given and (found := self.unmet(given[name], schema, f"{place}.{name}")) is not None:
-                return found
-        return None
 
 
 def _holds(given: Schema, keyword: str, value: Any) -> bool:

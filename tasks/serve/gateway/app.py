@@ -10,9 +10,7 @@ from typing import Annotated, Any, Final
 import orjson
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import JSONResponse
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -25,7 +23,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
 from tasks.serve.gateway.answering import AnswerService, Metrics
-from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits, RequestRefused
+from tasks.serve.gateway.limits import RequestLimits, RequestRefused
 from tasks.serve.gateway.requests import (
     Answered,
     ChatCompletionRequest,
@@ -34,7 +32,7 @@ from tasks.serve.gateway.requests import (
     tasks_by_name,
     unknown_model,
 )
-from tasks.serve.questions import typed_row
+from tasks.serve.questions import asked_row
 
 DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns what
 holds of the answer; `/v1/chat/completions` is OpenAI's, for one question at a time."""
@@ -76,12 +74,10 @@ def build_app(
         version="1",
         docs_url=None,
         redoc_url=None,
-        swagger_ui_oauth2_redirect_url=None,
         # A path that ends in a slash is answered as it is.
         redirect_slashes=False,
         telemetry=NO_TELEMETRY,
     )
-    _show_api(app, model_name)
     for name in TASK_NAMES:
         endpoint = _task_endpoint(name, answering, config)
         summary = TASKS[name].description
@@ -100,29 +96,10 @@ def build_app(
     return app
 
 
-def _show_api(app: FastAPI, model_name: str) -> None:
-    """Show the API's page from files of this machine: FastAPI's own loads its scripts from somebody else's server."""
-    app.mount("/swagger", StaticFiles(packages=[("fastapi_swagger", "resources")]))
-    page = get_swagger_ui_html(
-        # Relative, so that it is found behind any proxy.
-        openapi_url="openapi.json",
-        title=model_name,
-        swagger_js_url=API_SCRIPT,
-        swagger_css_url=API_STYLE,
-        swagger_favicon_url=API_ICON,
-        swagger_ui_parameters={"validatorUrl": None},
-    )
-
-    @app.get("/", include_in_schema=False)
-    @app.get("/docs", include_in_schema=False)
-    async def show() -> HTMLResponse:
-        return page
-
-
 def _task_endpoint(name: TaskName, answering: AnswerService, config: ServeConfig) -> Callable[..., Any]:
     async def answer(inputs: Any, guided: bool | None = None) -> TaskReply:
-        is_guided = config.guided if guided is None else guided
-        answered = await answering.answer(ShopQuestion(typed_row(name, inputs), is_guided))
+        row = asked_row(name, TASKS[name].system, inputs.prompt(TASKS[name].instruction))
+        answered = await answering.answer(ShopQuestion(row, config.guided if guided is None else guided))
         return TaskReply(
             request_id=answered.request_id,
             task=name,

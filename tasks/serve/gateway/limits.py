@@ -25,14 +25,7 @@ from tasks.serve.gateway.disconnects import answer_while_connected
 KINDS: Final = {401: "authentication", 403: "permission", 404: "not_found", 408: "timeout", 429: "rate_limit"}
 """OpenAI's `type` of an error by its status; `server_error` from 500 on, `invalid_request_error` for any other."""
 TWO_LENGTHS: Final = "two_lengths"
-API_SCRIPT: Final = "swagger/swagger-ui-bundle.js"
-API_STYLE: Final = "swagger/swagger-ui.css"
-API_ICON: Final = "swagger/favicon-32x32.png"
-"""Files of the API's page, as the page names them."""
-OPEN_PATHS: Final = frozenset(
-    {"/", "/health", "/healthz", "/readyz", "/docs", "/openapi.json"}
-    | {f"/{file}" for file in (API_SCRIPT, API_STYLE, API_ICON)}
-)
+OPEN_PATHS: Final = frozenset({"/health", "/healthz", "/readyz", "/openapi.json"})
 """Paths that need no token: they tell nothing of anybody."""
 SHORTEST_TOKEN: Final = 16
 """Characters; a shorter one can be guessed."""
@@ -70,9 +63,7 @@ def read_tokens(variable: str | None) -> tuple[bytes, ...]:
         return ()
     tokens = tuple(token.strip() for token in os.environb.get(variable.encode(), b"").split(b",") if token.strip())
     if not tokens:
-        raise InputError(
-            f"the environment variable {variable} holds no token; set it, as serve.token_variable names it"
-        )
+        raise InputError(f"the environment variable {variable} holds no token; set it, as serve.token_variable says")
     if any(len(token) < SHORTEST_TOKEN for token in tokens):
         raise InputError(
             f"the environment variable {variable} holds a token of less than {SHORTEST_TOKEN} characters; make longer "

@@ -26,7 +26,7 @@ from tasks.commerce.served import Served
 from tasks.policy.control_tokens import without_control_tokens
 from tasks.policy.generate import Message
 from tasks.serve.engine_client import EngineAnswer
-from tasks.serve.gateway.answer_schema import first_unmet
+from tasks.serve.gateway.answer_schema import is_granted
 from tasks.serve.gateway.limits import RequestRefused
 from tasks.serve.questions import asked_row
 
@@ -242,10 +242,9 @@ class ChatCompletionRequest(_Request):
         form, fault = self.response_format, None
         if form.type != "text" and task.schema is None:
             fault = f"{task.name} answers in text, not in JSON"
-        elif form.json_schema is not None and task.schema is not None:
-            place = first_unmet(task.schema, form.json_schema.wanted)
+        elif form.json_schema and task.schema and not is_granted(task.schema, form.json_schema.wanted):
             fields = ", ".join(task.schema["properties"])
-            fault = place and f"{place} is not satisfied by every answer of {task.name}, whose fields are {fields}"
+            fault = f"the schema is not satisfied by every answer of {task.name}, whose fields are {fields}"
         if fault is not None:
             sentence = f"response_format: {fault}; ask for less, or leave it out"
             raise RequestRefused(422, "form_not_given", sentence, param="response_format")

@@ -78,7 +78,7 @@ def test_a_flipped_byte_is_found_by_verify_with_3(own: World) -> None:
     [
         (("7",), f"the versions known here: {MODEL}/1"),
         (("deadbeef",), "'deadbeef' names nothing"),
-        (("",), "REF is empty"),
+        (("",), "'' names nothing"),
         (("1", "--verify", "--html", "page.html"), "--verify and --html ask for different things"),
     ],
 )

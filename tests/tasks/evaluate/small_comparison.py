@@ -15,46 +15,34 @@ HOSTILE = (
 )
 
 
-def paired(
-    gain: float,
+def scores(
+    task: TaskName,
+    values: Sequence[float],
     *,
-    seeds: Sequence[int],
-    tasks: Sequence[TaskName],
-    prompts: int,
-    truth: float | None = None,
-    samples: int = 1,
+    seed: int = 0,
+    sample: int = 0,
+    truth: Sequence[float | None] | None = None,
 ) -> list[PairedScore]:
+    """Return a score of a task's prompts, in their order, for each value."""
+    known = truth or [None] * len(values)
     return [
-        PairedScore(
-            prompt_id=f"p{number:02}",
-            task=task,
-            seed=seed,
-            sample=sample,
-            score=0.4 + gain * (0.5 + number / 12) + 0.01 * place,
-            truth=truth,
-        )
-        for task in tasks
-        for place, seed in enumerate(seeds)
-        for number in range(prompts)
-        for sample in range(samples)
+        PairedScore(prompt_id=f"p{number:02}", task=task, seed=seed, sample=sample, score=value, truth=known[number])
+        for number, value in enumerate(values)
     ]
 
 
-def comparison(
-    gain: float = 0.2,
-    *,
-    seeds: Sequence[int] = (0,),
-    tasks: Sequence[TaskName] = ("push",),
-    prompts: int = PROMPTS,
-    with_truth: bool = False,
-    samples: int = 1,
-) -> Comparison:
+def comparison(gain: float = 0.2, *, seeds: Sequence[int] = (0,), with_truth: bool = False) -> Comparison:
     """Compare a base that scores .4 everywhere with a model that gains between half of `gain` and one and a half."""
-    base, tuned = (
-        paired(gained, seeds=of, tasks=tasks, prompts=prompts, samples=samples, truth=truth if with_truth else None)
-        for gained, of, truth in ((0, (0,), 0.5), (gain, seeds, 0.75))
-    )
-    return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
+
+    def scored(gain: float, seeds: Sequence[int], truth: float) -> list[PairedScore]:
+        right = [truth] * PROMPTS if with_truth else None
+        found: list[PairedScore] = []
+        for place, seed in enumerate(seeds):
+            values = [0.4 + gain * (0.5 + number / 12) + 0.01 * place for number in range(PROMPTS)]
+            found += scores("push", values, seed=seed, truth=right)
+        return found
+
+    return compare(scored(0, (0,), 0.5), scored(gain, seeds, 0.75), margin=0.05, resamples=1_000, seed=0)
 
 
 def answers(text: str, gain: float = 0.2) -> tuple[SideBySide, ...]:

@@ -8,26 +8,9 @@ import pytest
 
 from schemas.documents import PairedScore
 from schemas.errors import InputError
-from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, compare, metrics_of_report, write_report
 from tasks.evaluate.stats.statistics import PairedStats
-from tests.tasks.evaluate.small_comparison import comparison
-
-
-def scores(
-    task: TaskName, values: list[float], *, seed: int = 0, sample: int = 0, truth: list[float] | None = None
-) -> list[PairedScore]:
-    return [
-        PairedScore(
-            prompt_id=f"{number:03}",
-            task=task,
-            seed=seed,
-            sample=sample,
-            score=value,
-            truth=None if truth is None else truth[number],
-        )
-        for number, value in enumerate(values)
-    ]
+from tests.tasks.evaluate.small_comparison import comparison, scores
 
 
 def noisy(mean: float, seed: int, count: int = 30) -> list[float]:
@@ -82,17 +65,10 @@ def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
     assert all(" ".join(each) == block for each in (report["overall"], *report["tasks"].values()))
 
 
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"margin": 0}, "margin is 0; it must lie between 0.0001 and 1"),
-        ({"margin": 1}, "margin is 1"),
-        ({"seed": -1}, "seed is -1; it must be 0 or more"),
-        ({"resamples": 999}, "resamples is 999"),
-    ],
-)
-def test_refuses_settings_that_make_no_comparison(settings: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+@pytest.mark.parametrize("settings", [{"margin": 0}, {"margin": 1}, {"seed": -1}, {"resamples": 999}], ids=str)
+def test_refuses_settings_that_make_no_comparison(settings: dict[str, Any]) -> None:
+    ((name, value),) = settings.items()
+    with pytest.raises(InputError, match=f"{name} is {value}"):
         compare(BASE, TUNED, **{"margin": 0.05, "resamples": 1_000, "seed": 0, **settings})
 
 
@@ -129,11 +105,3 @@ def test_each_scope_has_its_numbers_and_the_ground_truth_its_difference() -> Non
     assert metrics.pop("ground_truth.mean_difference") == compared.ground_truth.overall.mean_difference
     assert metrics["overall.ci_low"] == compared.overall.ci_low
     assert set(metrics) == {f"{scope}.{figure}" for scope in ("overall", *compared.tasks) for figure in FIGURES}
-
-
-@pytest.mark.parametrize("values", [[0.4], [0.4] * 20, [0.0] * 20])
-def test_one_prompt_and_all_ties_are_inconclusive_and_held(tmp_path: Path, values: list[float]) -> None:
-    comparison = run(scores("push", values), scores("push", values))
-    assert comparison.overall.verdict == "inconclusive"
-    assert comparison.gate.verdict == "hold"
-    assert "NaN" not in write_report(comparison.report(), tmp_path).read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from tasks.evaluate.claims import Floor, TaskClaim
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.decision import Decision, Evidence, hold_where_untested, missing_references, with_reference
 from tasks.evaluate.gate import PromotionGate
+from tests.tasks.evaluate.small_comparison import scores
 
 PROMOTED = PromotionGate("promote", ("better",))
 BASE, TUNED = 0.2, 0.6
@@ -19,17 +20,8 @@ BASE, TUNED = 0.2, 0.6
 
 def pairs(score: float, truth: float | None = None) -> list[PairedScore]:
     """Return scores that scatter around one, and ground truth around another."""
-    return [
-        PairedScore(
-            prompt_id=f"p{number}",
-            task="push",
-            seed=0,
-            sample=0,
-            score=score + 0.002 * (number * 7 % 11 - 5),
-            truth=None if truth is None else truth + 0.003 * (number * 5 % 13 - 6),
-        )
-        for number in range(40)
-    ]
+    right = None if truth is None else [truth + 0.003 * (number * 5 % 13 - 6) for number in range(40)]
+    return scores("push", [score + 0.002 * (number * 7 % 11 - 5) for number in range(40)], truth=right)
 
 
 def against(before: Sequence[PairedScore], after: Sequence[PairedScore]) -> Comparison:
@@ -42,22 +34,17 @@ def spread(score: float, truth: float | None = None) -> list[PairedScore]:
     return [pair.model_copy(update={"score": pair.score + 0.01 * (number % 3)}) for number, pair in known]
 
 
-def decide(
-    wanted: OverRungs, rungs: Mapping[Rung, float], truth: tuple[float, float] | None = None, champion: float = 0.0
-) -> Decision:
+def decide(wanted: OverRungs, rungs: Mapping[Rung, float], truth: tuple[float, float] | None = None) -> Decision:
     """Decide on a tuned model beside rungs with these scores, all with a ground truth of rung and tuned where given."""
     of_rung, of_tuned = truth or (None, None)
-    scores = {"base": pairs(BASE, of_rung), "tuned": spread(TUNED, of_tuned)}
-    scores |= {name: pairs(score, of_rung) for name, score in rungs.items()}
-    scores |= {"champion": pairs(champion)} if champion else {}
+    scored = {"base": pairs(BASE, of_rung), "tuned": spread(TUNED, of_tuned)}
+    scored |= {name: pairs(score, of_rung) for name, score in rungs.items()}
     evidence = Evidence({"push": TaskClaim()}, 0, rungs=list(rungs), over_rungs=wanted)
-    return evidence.decide(scores, 0.05, against)
+    return evidence.decide(scored, 0.05, against)
 
 
 @pytest.mark.parametrize(("wanted", "verdict"), [("require", "hold"), ("report", "promote")])
-def test_a_gain_that_a_rung_has_too_holds_where_required_and_is_always_reported(
-    wanted: OverRungs, verdict: str
-) -> None:
+def test_gain_of_a_rung_holds_if_required(wanted: OverRungs, verdict: str) -> None:
     decision = decide(wanted, {"base-guided": TUNED + 0.01})
     gate = decision.comparison.gate
     assert gate.verdict == verdict
@@ -67,38 +54,38 @@ def test_a_gain_that_a_rung_has_too_holds_where_required_and_is_always_reported(
     assert [rung.name for rung in decision.ladder] == ["base-guided"]
 
 
-def test_the_best_rung_counts_and_not_the_mean_of_them() -> None:
-    gate = decide("require", {"base-guided": 0.3, "sft": 0.25}).comparison.gate
-    assert gate.verdict == "promote"
-    assert "`base-guided` has +0.100 of the gain of" in gate.speaks_for[-1]
-    assert decide("require", {"base-guided": 0.3, "sft": TUNED + 0.01}).comparison.gate.verdict == "hold"
-
-
-def test_a_score_that_rose_without_its_ground_truth_is_form_and_is_held() -> None:
-    assert decide("require", {"sft": 0.3}, truth=(0.5, 0.5)).comparison.gate.verdict == "hold"
-    assert decide("require", {"sft": 0.3}, truth=(0.5, 0.8)).comparison.gate.verdict == "promote"
-
-
-def test_nothing_is_promoted_where_a_rung_is_required_and_none_was_evaluated() -> None:
-    (reason,) = decide("require", {}).comparison.gate.speaks_against
-    assert "no rung that costs no more" in reason
-    assert decide("report", {}).comparison.gate.verdict == "promote"
+@pytest.mark.parametrize(
+    ("rungs", "truth", "verdict"),
+    [
+        ({"base-guided": 0.3, "sft": 0.25}, None, "promote"),
+        # The best rung counts, and not the mean of them.
+        ({"base-guided": 0.3, "sft": TUNED + 0.01}, None, "hold"),
+        # A score that rose without its ground truth is form.
+        ({"sft": 0.3}, (0.5, 0.5), "hold"),
+        ({"sft": 0.3}, (0.5, 0.8), "promote"),
+        ({}, None, "hold"),
+    ],
+)
+def test_required_rungs(rungs: Mapping[Rung, float], truth: tuple[float, float] | None, verdict: str) -> None:
+    gate = decide("require", rungs, truth).comparison.gate
+    assert gate.verdict == verdict
+    assert ("no rung that costs no more" in "".join(gate.speaks_against)) == (not rungs)
 
 
 @pytest.mark.parametrize(("chosen", "difference"), [(0, -0.1), (1, 0.1)])
 def test_the_chosen_seed_alone_meets_the_champion(chosen: int, difference: float) -> None:
     other = [pair.model_copy(update={"seed": 1}) for pair in pairs(0.8)]
-    scores = {"base": pairs(BASE), "tuned": [*pairs(TUNED), *other], "champion": pairs(0.7)}
-    champion = Evidence({"push": TaskClaim()}, chosen).decide(scores, 0.05, against).champion
+    scored = {"base": pairs(BASE), "tuned": [*pairs(TUNED), *other], "champion": pairs(0.7)}
+    champion = Evidence({"push": TaskClaim()}, chosen).decide(scored, 0.05, against).champion
     assert champion is not None
     assert champion.overall.mean_difference == pytest.approx(difference)
 
 
 def test_a_better_champion_holds() -> None:
-    decision = decide("report", {}, champion=TUNED + 0.2)
-    assert decision.comparison.gate.verdict == "hold"
-    assert all(reason.startswith("against the champion") for reason in decision.comparison.gate.speaks_against)
-    assert decision.champion is not None and decision.champion.overall.mean_difference < 0
+    scored = {"base": pairs(BASE), "tuned": spread(TUNED), "champion": pairs(TUNED + 0.2)}
+    gate = Evidence({"push": TaskClaim()}, 0).decide(scored, 0.05, against).comparison.gate
+    assert gate.verdict == "hold"
+    assert all(reason.startswith("against the champion") for reason in gate.speaks_against)
 
 
 def answer(prompt: str, *, known: bool) -> Rollout:
@@ -123,8 +110,8 @@ def test_a_task_that_is_not_tested_holds_whatever_was_decided() -> None:
     )
 
 
-def on(task: TaskName, scores: Sequence[PairedScore]) -> list[PairedScore]:
-    return [score.model_copy(update={"task": task, "prompt_id": f"{task}-{score.prompt_id}"}) for score in scores]
+def on(task: TaskName, some: Sequence[PairedScore]) -> list[PairedScore]:
+    return [score.model_copy(update={"task": task, "prompt_id": f"{task}-{score.prompt_id}"}) for score in some]
 
 
 @pytest.mark.parametrize(
@@ -136,9 +123,7 @@ def on(task: TaskName, scores: Sequence[PairedScore]) -> list[PairedScore]:
         ((0.9, 0.1), 0.1, ["sentiment collapsed", "the ground truth of sentiment is worse"]),
     ],
 )
-def test_a_task_that_counts_for_nothing_may_not_be_spoilt(
-    varieties: tuple[float, float], truth: float, reasons: list[str]
-) -> None:
+def test_spoilt_unlearned_task_holds(varieties: tuple[float, float], truth: float, reasons: list[str]) -> None:
     """A real model was promoted for its pushes while all its reviews got one answer: "not learned" excused that."""
     spoilt = TaskClaim({}, (Floor("accuracy", 0.5, 0.3, truth),), varieties[1], varieties[0], 0.5)
     before = [*on("push", pairs(BASE, 0.5)), *on("sentiment", pairs(0.4, 0.3))]

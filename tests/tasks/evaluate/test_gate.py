@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -7,33 +8,19 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
 from tasks.evaluate.stats.statistics import Blocks, PairedStats
+from tests.cases import cases_of
 
-BETTER = PairedStats(
-    n_prompts=40,
-    n_seeds=1,
-    n_nonzero=35,
-    mean_base=0.5,
-    mean_tuned=0.6,
-    mean_difference=0.1,
-    ci_low=0.06,
-    ci_high=0.14,
-    p_win=0.7,
-    p_tie=0.125,
-    p_loss=0.175,
-    p_signflip=0.001,
-    p_wilcoxon=0.001,
-    p_harm=0.999,
-    p_holm=0.006,
-    noninferiority_low=0.07,
-    mde=0.05,
-    n_for_margin=40,
-    verdict="better",
-)
-UNDECIDED = replace(
-    BETTER, mean_difference=0.0, noninferiority_low=-0.08, p_harm=0.5, n_for_margin=102, verdict="inconclusive"
-)
-NON_INFERIOR = replace(UNDECIDED, noninferiority_low=-0.02, verdict="non-inferior")
-WORSE = replace(UNDECIDED, mean_difference=-0.2, noninferiority_low=-0.25, p_harm=0.001, verdict="worse")
+CASES = cases_of(__file__)
+
+
+def stats(named: str | dict[str, Any]) -> PairedStats:
+    """Return the statistics of a name, or those of a name that differ in some fields."""
+    known = {"is": named} if isinstance(named, str) else named
+    changed = {name: value for name, value in known.items() if name != "is"}
+    return PairedStats(**CASES["STATS"]["BETTER"] | CASES["STATS"][known["is"]] | changed)
+
+
+BETTER, UNDECIDED, NON_INFERIOR, WORSE = map(stats, ("BETTER", "UNDECIDED", "NON_INFERIOR", "WORSE"))
 MARGINS: dict[TaskName, float] = dict.fromkeys(TASK_NAMES, 0.05)
 BETTER_PUSH = Blocks(BETTER, {"push": BETTER})
 
@@ -45,41 +32,15 @@ def test_promotes_what_is_shown() -> None:
     assert any("extraction" in reason and "push" not in reason for reason in gate.reasons)
 
 
-SINGLE = replace(
-    UNDECIDED, n_prompts=1, ci_low=None, ci_high=None, noninferiority_low=None, mde=None, n_for_margin=None
-)
-EQUAL = replace(UNDECIDED, n_nonzero=0, noninferiority_low=0.0)
-OPEN = replace(UNDECIDED, ci_low=-0.01, noninferiority_low=0.0, mde=0.123, p_holm=0.07)
-HARMED = replace(NON_INFERIOR, mean_difference=-0.01, p_harm=0.01, verdict="worse")
-ALIKE = replace(UNDECIDED, n_prompts=2, noninferiority_low=0.0, mde=0.0, n_for_margin=59)
-RARE = replace(ALIKE, mean_difference=-0.04, noninferiority_low=-0.04)
-
-
-@pytest.mark.parametrize(
-    ("overall", "push", "verdict", "sentences"),
-    [
-        (BETTER, UNDECIDED, "hold", ["push is undecided: .* a loss of 0.080 .* margin is 0.05; .* 102 prompts"]),
-        (BETTER, replace(UNDECIDED, n_for_margin=None), "hold", ["push is undecided: .*: add seeds$"]),
-        (BETTER, WORSE, "hold", ["push is worse: mean difference −0.200, p 0.001 for harm"]),
-        (BETTER, HARMED, "promote", ["worse, but by less than the margin: push"]),
-        (BETTER, ALIKE, "hold", ["push is undecided: all 2 prompts have the same difference, 0.000"]),
-        (BETTER, RARE, "hold", ["push is undecided: all 2 prompts have the same difference, −0.040"]),
-        (BETTER, replace(ALIKE, n_for_margin=2), "promote", []),
-        (BETTER, replace(RARE, n_for_margin=2), "promote", []),
-        (OPEN, OPEN, "hold", ["improvement overall is not shown: .* find a true gain of 0.123 with power .80"]),
-        (EQUAL, EQUAL, "hold", ["base and tuned score the same on all 40 prompts"]),
-        (SINGLE, SINGLE, "hold", ["one prompt, which says nothing", "push is undecided: it has one prompt"]),
-    ],
-)
-def test_scores_decide_and_the_reasons_say_why(
-    overall: PairedStats, push: PairedStats, verdict: str, sentences: list[str]
-) -> None:
-    gate = decide(Blocks(overall, {"extraction": BETTER, "push": push}), {1: 0.1}, 0.05, None)
+@pytest.mark.parametrize(("overall", "push", "verdict", "sentences"), CASES["SCORES"])
+def test_scores_decide_and_the_reasons_say_why(overall: Any, push: Any, verdict: str, sentences: list[str]) -> None:
+    blocks = Blocks(stats(overall), {"extraction": BETTER, "push": stats(push)})
+    gate = decide(blocks, {1: 0.1}, 0.05, None)
     assert gate.verdict == verdict
     assert len(gate.speaks_against) == len(sentences)
     assert all(map(re.search, sentences, gate.speaks_against)), gate.speaks_against
     # A gain that is shown speaks for a model that is held, too.
-    assert any("rose by" in reason for reason in gate.speaks_for) == (overall is BETTER)
+    assert any("rose by" in reason for reason in gate.speaks_for) == (overall == "BETTER")
     assert any("rose by" in reason for reason in gate.reasons) == (verdict == "promote")
 
 
@@ -90,17 +51,10 @@ def test_a_gain_overall_needs_a_better_task_and_every_seed() -> None:
     assert [reason.partition(" did not gain")[0] for reason in gate.reasons[1:]] == ["seed 2", "seed 3"]
 
 
-@pytest.mark.parametrize(
-    ("task", "sentence"),
-    [
-        (WORSE, "the ground truth of push is worse: mean difference −0.200, p 0.001 for harm"),
-        (UNDECIDED, "the ground truth of push is undecided: with 40 prompts a loss of 0.080 cannot be excluded"),
-        (replace(UNDECIDED, noninferiority_low=None), "the ground truth of push is undecided: it has one prompt"),
-    ],
-)
-def test_holds_what_the_reward_likes_and_the_ground_truth_does_not(task: PairedStats, sentence: str) -> None:
+@pytest.mark.parametrize(("task", "sentence"), CASES["GROUND_TRUTH"])
+def test_holds_what_the_reward_likes_and_the_ground_truth_does_not(task: Any, sentence: str) -> None:
     # A mean over the tasks says nothing: what one of them lost, another gained.
-    gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, Blocks(BETTER, {"push": task}, MARGINS))
+    gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, Blocks(BETTER, {"push": stats(task)}, MARGINS))
     assert gate.verdict == "hold"
     assert len(gate.reasons) == 1
     assert sentence in gate.reasons[0]
@@ -114,9 +68,7 @@ def test_an_unlearned_task_counts_neither_for_nor_against() -> None:
 
 
 @pytest.mark.parametrize(("push", "its", "place"), [(NON_INFERIOR, 0.7, "against"), (BETTER, 0.55, "good_to_know")])
-def test_a_baseline_that_is_not_beaten_speaks_against_only_where_it_scores_more(
-    push: PairedStats, its: float, place: str
-) -> None:
+def test_unbeaten_baseline_speaks_against_if_it_scores_more(push: PairedStats, its: float, place: str) -> None:
     rule = AgainstBaseline("", replace(UNDECIDED, mean_base=its, p_signflip=0.5))
     claims: dict[TaskName, TaskClaim] = {"push": TaskClaim(baselines={"rule": rule})}
     gate = decide(Blocks(BETTER, {"extraction": BETTER, "push": push}), {1: 0.1}, 0.05, None, claims)
@@ -140,34 +92,20 @@ PROMOTED = PromotionGate("promote", ("better",))
 HELD = PromotionGate("hold", (), ("undecided",))
 
 
-@pytest.mark.parametrize(
-    ("overall", "task", "sentence"),
-    [
-        (WORSE, NON_INFERIOR, "against the champion, overall is worse"),
-        (replace(WORSE, noninferiority_low=-0.01), NON_INFERIOR, "against the champion, overall is worse"),
-        (UNDECIDED, NON_INFERIOR, "against the champion, overall is undecided: with 40 prompts a loss of 0.080"),
-        (replace(UNDECIDED, noninferiority_low=None), NON_INFERIOR, "it has one prompt"),
-        (BETTER, WORSE, "against the champion, push is worse"),
-    ],
-)
-def test_a_challenger_that_may_be_worse_than_the_champion_is_held(
-    overall: PairedStats, task: PairedStats, sentence: str
-) -> None:
-    gate = hold_where_worse(PROMOTED, CHAMPION, Blocks(overall, {"push": task}), None, 0.05)
+@pytest.mark.parametrize(("overall", "task", "sentence"), CASES["CHAMPION"])
+def test_a_challenger_that_may_be_worse_than_the_champion_is_held(overall: Any, task: Any, sentence: str) -> None:
+    blocks = Blocks(stats(overall), {"push": stats(task)})
+    gate = hold_where_worse(PROMOTED, CHAMPION, blocks, None, 0.05)
     assert gate.verdict == "hold"
     assert len(gate.reasons) == 1
     assert sentence in gate.reasons[0]
-    held = hold_where_worse(HELD, CHAMPION, Blocks(overall, {"push": task}), None, 0.05)
-    assert held.reasons == ("undecided", *gate.reasons)
+    assert hold_where_worse(HELD, CHAMPION, blocks, None, 0.05).reasons == ("undecided", *gate.reasons)
 
 
 def test_a_challenger_that_is_less_right_than_the_champion_is_held_though_its_rewards_are_higher() -> None:
-    better = BETTER_PUSH
-    gate = hold_where_worse(PROMOTED, CHAMPION, better, Blocks(WORSE, {"push": WORSE}, MARGINS), 0.05)
+    gate = hold_where_worse(PROMOTED, CHAMPION, BETTER_PUSH, Blocks(WORSE, {"push": WORSE}, MARGINS), 0.05)
     assert gate.verdict == "hold"
-    assert [reason.partition(" is worse")[0] for reason in gate.reasons] == [
-        "against the champion, the ground truth of push"
-    ]
+    assert [reason.partition(" is worse")[0] for reason in gate.reasons] == [f"{CHAMPION}, the ground truth of push"]
 
 
 def test_one_of_six_equally_good_tasks_that_seems_worse_by_chance_holds_nothing_against_the_champion() -> None:

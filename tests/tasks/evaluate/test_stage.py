@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from schemas.config.config import AUDIT_FOLDER
-from schemas.config.evaluate import RUNGS, EvaluateConfig, OverRungs, RivalConfig
+from schemas.config.evaluate import RUNGS, EvaluateConfig, RivalConfig
 from schemas.tables.prompts import PromptRow
 from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate import stage
@@ -37,21 +37,18 @@ RIVAL = RivalConfig(name="rival-70b", url="http://127.0.0.1:1/v1", model="large"
 
 def write(folder: Path, right: int, samples: int = 1, max_tokens: int = 64) -> Path:
     """Write a model's answers to twelve prompts, of which the first ones are right."""
-    folder.mkdir(parents=True, exist_ok=True)
     texts = [RIGHT if index < right else WRONG for index in range(len(ROWS))]
-    batches = [
-        Batch(
-            sample=sample,
-            number=0,
-            seconds=6.0,
-            answers=tuple(
-                Answer(index=index, text=text, tokens=7, stop_reason=StopReason.END_OF_TURN)
-                for index, text in enumerate(texts)
-            ),
-        )
-        for sample in range(samples)
-    ]
-    write_answers(folder, ROWS, batches, f"temperature 0.1, at most {max_tokens} tokens", ours=True)
+    return write_texts(folder, ROWS, texts, samples, f"temperature 0.1, at most {max_tokens} tokens")
+
+
+def write_texts(
+    folder: Path, rows: Sequence[PromptRow], texts: Sequence[str], samples: int = 1, decoding: str = "temperature 0.1"
+) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    stopped = StopReason.END_OF_TURN
+    answers = tuple(Answer(index=at, text=text, tokens=7, stop_reason=stopped) for at, text in enumerate(texts))
+    batches = [Batch(sample=sample, number=0, seconds=6.0, answers=answers) for sample in range(samples)]
+    write_answers(folder, rows, batches, decoding, ours=True)
     return folder
 
 
@@ -59,63 +56,28 @@ def run(
     folder: Path,
     tuned: Mapping[int, int],
     *,
-    chosen: int,
+    chosen: int = 1,
     base: int = 1,
-    champion: int | None = None,
-    rivals: Mapping[str, int] = MappingProxyType({}),
     samples: int = 1,
-    config: EvaluateConfig = UNLIMITED,
-    training: Sequence[PromptRow] = (),
-    rung: int | None = None,
-    over_rungs: OverRungs = "report",
     left_out: Mapping[str, str] = MappingProxyType({}),
+    **changes: Any,
 ) -> Comparison:
+    """Evaluate models by how many of their answers are right, with what else an evaluation has."""
     output = folder / "evaluation"
     output.mkdir()
-    rivals_of = {
-        name: stage.ShownModel(
-            name,
-            write(folder / name, right, samples, max_tokens=4096),
-            "large at an endpoint",
-            RIVAL.model_copy(update={"name": name}),
-        )
-        for name, right in rivals.items()
+    looks = Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None)
+    fields: dict[str, Any] = {
+        "config": UNLIMITED,
+        "store": AUDIT_FOLDER / "store",
+        "training": (),
+        "base": write(folder / "base", base, samples),
+        "tuned": {seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
+        "known": Background(identities={"dataset": "d" * 64}, looks=looks, left_out=left_out),
+        "scrub": scrub_column,
     }
     return stage.run(
-        stage.Evaluation(
-            config,
-            "grounded",
-            99,
-            store=AUDIT_FOLDER / "store",
-            training=training,
-            base=write(folder / "base", base, samples),
-            tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
-            champion=write(folder / "champion", champion, samples) if champion is not None else None,
-            others=list(rivals_of.values()),
-            rungs={} if rung is None else {name: write(folder / name, rung, samples) for name in RUNGS},
-            over_rungs=over_rungs,
-            chosen_seed=chosen,
-            known=Background(
-                identities={"dataset": "d" * 64},
-                looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
-                left_out=left_out,
-            ),
-            scrub=scrub_column,
-            output=output,
-        )
+        stage.Evaluation(spec="grounded", seed=99, chosen_seed=chosen, output=output, **(fields | changes))
     )
-
-
-def follow(folder: Path, every: int) -> None:
-    """Add answers to the general instructions, of which one in so many is followed."""
-    rows = as_rows(["sentiment"])
-    texts = [each.wrong if number % every else each.right for number, each in enumerate(instructions())]
-    answers = tuple(
-        Answer(index=index, text=text, tokens=7, stop_reason=StopReason.END_OF_TURN) for index, text in enumerate(texts)
-    )
-    (folder / GENERAL_FOLDER).mkdir(parents=True)
-    batch = Batch(sample=0, number=0, seconds=6.0, answers=answers)
-    write_answers(folder / GENERAL_FOLDER, rows, [batch], "temperature 0.1, at most 64 tokens", ours=True)
 
 
 def report(folder: Path) -> Any:
@@ -143,32 +105,18 @@ def test_each_score_carries_its_seed_its_sample_its_truth_and_how_it_was_drawn(t
 
 
 def test_seeds_that_gain_together_hold_a_chosen_one_that_is_no_good_alone(tmp_path: Path) -> None:
-    gate = run(tmp_path, {1: 6, 2: 12, 3: 12}, chosen=1, base=5).gate
+    gate = run(tmp_path, {1: 6, 2: 12, 3: 12}, base=5).gate
     assert gate.verdict == "hold"
     assert [reason for reason in gate.reasons if reason.startswith("with seed 1 alone (it would be promoted)")]
     assert not any("seed 2" in reason for reason in gate.reasons)
 
 
-def test_a_model_that_says_what_a_constant_says_is_held_and_the_constant_named(tmp_path: Path) -> None:
-    # Every prompt has the same reference: one text is as good as a model can be.
-    training = [prompt_row("sentiment", f"Avaliação antiga {number}") for number in range(20)]
-    comparison = run(tmp_path, {1: 12}, chosen=1, training=training)
-    assert comparison.tasks["sentiment"].verdict == comparison.overall.verdict == "no better"
-    assert comparison.gate.verdict == "hold"
-    assert any(RIGHT.replace(" ", "") in reason for reason in comparison.gate.reasons)
-    claim = report(tmp_path)["claims"]["sentiment"]
-    assert claim["baselines"]["constant"]["scores"]["mean_base"] == pytest.approx(1.0)
-    assert (tmp_path / "evaluation" / "constant.scores.jsonl").exists()
-
-
 @pytest.mark.parametrize(("right", "is_said"), [(6, True), (11, False)])
-def test_the_report_begins_with_a_classifier_that_is_right_more_often_by_an_interval(
-    right: int, is_said: bool, tmp_path: Path
-) -> None:
+def test_better_classifier_opens_the_report(right: int, is_said: bool, tmp_path: Path) -> None:
     training = [prompt_row("sentiment", f"Avaliação antiga {number}") for number in range(20)]
     blame = {"polarity": "negative", "score": 1}
     training += [prompt_row("sentiment", f"péssimo {number}", blame) for number in range(30)]
-    comparison = run(tmp_path, {1: right}, chosen=1, training=training)
+    comparison = run(tmp_path, {1: right}, training=training)
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
     sentence = f"is right in 12 of 12, and the tuned model in {right}"
     assert (sentence in "\n".join(text.splitlines()[:6])) == is_said
@@ -178,11 +126,9 @@ def test_the_report_begins_with_a_classifier_that_is_right_more_often_by_an_inte
 
 
 @pytest.mark.parametrize(("wrong", "form"), [('{"polarity": "positive", "score": 5,}', True), ("gostei", False)])
-def test_a_gain_that_repaired_json_has_too_is_form_in_headline_and_reasons(
-    wrong: str, form: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gain_of_repaired_json_is_form(wrong: str, form: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.WRONG", wrong)
-    comparison = run(tmp_path, {1: 11}, chosen=1, base=2)
+    comparison = run(tmp_path, {1: 11}, base=2)
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
     sentence = "9 of the 9 right answers gained (sentiment) are form"
     assert (sentence in text.splitlines()[2]) == any(sentence in each for each in comparison.gate.reasons) == form
@@ -192,7 +138,16 @@ def test_a_gain_that_repaired_json_has_too_is_form_in_headline_and_reasons(
 
 
 def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path: Path) -> None:
-    gate = run(tmp_path, {1: 9}, chosen=1, rivals={"rival-70b": 12, "rival-8b": 3}).gate
+    rivals = [
+        stage.ShownModel(
+            name,
+            write(tmp_path / name, right, max_tokens=4096),
+            "large at an endpoint",
+            RIVAL.model_copy(update={"name": name}),
+        )
+        for name, right in {"rival-70b": 12, "rival-8b": 3}.items()
+    ]
+    gate = run(tmp_path, {1: 9}, others=rivals).gate
     assert gate.verdict == "promote"
     others = report(tmp_path)["others"]
     assert others["rival-70b"]["overall"]["mean_difference"] < 0 < others["rival-8b"]["overall"]["mean_difference"]
@@ -206,7 +161,8 @@ def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path
 
 def test_rungs_stand_on_a_ladder_with_their_cost(tmp_path: Path) -> None:
     left_out = {"base-guided": "the memory is full"}
-    found = run(tmp_path, {7: 10}, chosen=7, base=4, rung=6, left_out=left_out)
+    rungs = {name: write(tmp_path / name, 6) for name in RUNGS}
+    found = run(tmp_path, {7: 10}, chosen=7, base=4, rungs=rungs, left_out=left_out)
     document = report(tmp_path)
     assert list(document["ladder"]) == list(RUNGS)
     for rung in document["ladder"].values():
@@ -221,39 +177,31 @@ def test_rungs_stand_on_a_ladder_with_their_cost(tmp_path: Path) -> None:
         assert "Left out, since it failed: base-guided: the memory is full." in text
 
 
-def test_every_document_is_written_and_the_same_answers_give_the_same_bytes(tmp_path: Path) -> None:
+def test_a_better_champion_holds_and_the_same_answers_give_the_same_bytes_by_keyed_code(tmp_path: Path) -> None:
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        run(tmp_path / name, {1: 9}, chosen=1, champion=8)
+        with executed_modules() as ran:
+            champion = write(tmp_path / name / "champion", 12)
+            gate = run(tmp_path / name, {1: 7, 2: 9}, champion=champion).gate
+    assert "tasks.evaluate.stats.statistics" in ran
+    assert outside_key(ran, "flows.stages.evaluate") == []
+    assert gate.verdict == "hold"
+    assert any("champion" in reason for reason in gate.speaks_against)
+    assert report(tmp_path / "first")["gate"] == gate.report()
+    assert report(tmp_path / "first")["champion"]["overall"]["mean_difference"] < 0
     files = {file.relative_to(tmp_path / "first"): file for file in (tmp_path / "first/evaluation").rglob("*.*")}
     assert {"report.json", "report.html", "report.md", "base.scores.jsonl"} <= {path.name for path in files}
     for path, file in files.items():
         assert file.read_bytes() == (tmp_path / "second" / path).read_bytes(), path
 
 
-def test_an_evaluation_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
-    with executed_modules() as ran:
-        run(tmp_path, {42: 6, 123: 12}, chosen=123, champion=5)
-    assert "tasks.evaluate.stats.statistics" in ran
-    assert outside_key(ran, "flows.stages.evaluate") == []
-
-
-def test_a_gain_over_the_base_is_held_where_the_champion_is_better(tmp_path: Path) -> None:
-    gate = run(tmp_path, {1: 7}, chosen=1, champion=12).gate
-    assert gate.verdict == "hold"
-    assert all("champion" in reason for reason in gate.speaks_against)
-    assert report(tmp_path)["gate"] == gate.report()
-    assert report(tmp_path)["champion"]["overall"]["mean_difference"] < 0
-
-
 @pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])
-def test_a_model_that_lost_general_instructions_is_held_and_every_report_says_so(
-    every: int, verdict: str, tmp_path: Path
-) -> None:
-    answered: dict[str, int] = {"base": 2, "tuned-1": every}
-    for name, followed in answered.items():
-        follow(tmp_path / name, followed)
-    gate = run(tmp_path, {1: 12}, chosen=1, config=UNLIMITED.model_copy(update={"general": "require"})).gate
+def test_lost_general_instructions_hold(every: int, verdict: str, tmp_path: Path) -> None:
+    rows, known = as_rows(["sentiment"]), instructions()
+    for name, followed in {"base": 2, "tuned-1": every}.items():
+        texts = [each.wrong if number % followed else each.right for number, each in enumerate(known)]
+        write_texts(tmp_path / name / GENERAL_FOLDER, rows, texts)
+    gate = run(tmp_path, {1: 12}, config=UNLIMITED.model_copy(update={"general": "require"})).gate
     assert gate.verdict == verdict
     general = report(tmp_path)["general"]
     assert (general["stats"]["mean_base"], general["stats"]["mean_tuned"]) == (1 / 2, pytest.approx(1 / every))
@@ -261,12 +209,10 @@ def test_a_model_that_lost_general_instructions_is_held_and_every_report_says_so
     assert metrics_of_report(report(tmp_path))["general.mean_tuned"] == pytest.approx(1 / every)
 
 
-def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prompts_without_reference_count_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     untold = [replace(row, reference={"polarity": None, "score": None}) for row in ROWS[:3]]
     monkeypatch.setattr(f"{__name__}.ROWS", (*untold, *ROWS[3:]))
-    gate = run(tmp_path, {1: 12}, chosen=1).gate
+    gate = run(tmp_path, {1: 12}).gate
     assert report(tmp_path)["tasks"]["sentiment"]["n_prompts"] == len(ROWS) - 3
     assert len(scores(tmp_path, "tuned")) == len(ROWS) - 3
     assert gate.reasons[-1] == "3 of 12 test prompts of sentiment have no reference and count for nothing"

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from schemas.artifact import ArtifactKind, ArtifactRecord, TrainingSegment
 from schemas.tables.prompts import PromptRow
 from tasks.lineage.graph.graph import read_versions
-from tasks.lineage.graph.walk import Lineage, Registered, Walker
+from tasks.lineage.graph.walk import Lineage, Walker
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
+from tests.cases import cases_of
 from tests.prompt_tables import prompt_table
 from tests.summaries import PROMPTS_SUMMARY
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -37,7 +37,6 @@ STORE = {
     "orders": "order_id,customer_id\nord1,cus1\nord2,cus2\nord3,cus3\n",
     "order_reviews": "review_id,order_id\nrev1,ord1\nrev2,ord2\nrev3,ord3\n",
 }
-BLOCK = {"mean_base": 0.5, "mean_tuned": 0.625, "mean_difference": 0.125, "ci_low": 0.0625, "ci_high": 0.1875}
 WEIGHTS = b"weights of step 4"
 SEGMENTS = (
     TrainingSegment(machine="spot-1", from_step=0, to_step=4, ended="preempted", began_at=NOON),
@@ -59,10 +58,9 @@ class World:
     def inventory(self) -> Inventory:
         return read_inventory(self.root)
 
-    def walker(self, **known: Any) -> Walker:
+    def walker(self, **aliases: str) -> Walker:
         inventory = self.inventory
-        asked: dict[str, Any] = {"aliases": {}, "ask_alias": lambda _: None, **known}
-        return Walker(inventory, read_versions(inventory), Registered(model=MODEL, **asked))
+        return Walker(inventory, read_versions(inventory), MODEL, aliases)
 
     def walk(self, reference: str) -> Lineage:
         walker = self.walker()
@@ -88,9 +86,9 @@ def make_world(root: Path) -> World:
     make("synthesize", "prompts", PROMPTS)
     make("curate", "dataset", DATASET, prompts="synthesize")
     make("base", "base", {"warm_start.json": {"demonstrations": 80}}, dataset="curate")
-    make("audit", "audit", {"audit.json": AUDIT, "rollouts.jsonl": {"prompt_id": NOBODYS.prompt_id}})
+    make("audit", "audit", {"audit.json": DOCUMENTS["AUDIT"], "rollouts.jsonl": {"prompt_id": NOBODYS.prompt_id}})
     make("train", "policy", POLICY, prompts="synthesize", dataset="curate", base="base", audit="audit")
-    make("plan", "plan", {"plan.json": PLAN}, dataset="curate")
+    make("plan", "plan", {"plan.json": DOCUMENTS["PLAN"]}, dataset="curate")
     make("answer-tuned", "answers", {"rollouts.jsonl": {}}, policy="train", dataset="curate", plan="plan")
     judged = {"answers-tuned": "answer-tuned", "dataset": "curate", "base": "base", "policy-tuned": "train"}
     make("evaluate", "evaluation", EVALUATION, **judged)
@@ -99,30 +97,12 @@ def make_world(root: Path) -> World:
     return World(root, made)
 
 
-AUDIT = {
-    "spec": "grounded",
-    "reward_version": "f" * 64,
-    "sheet_sha256": "s",
-    "rollouts_sha256": "r",
-    "raters": {"ana-1": "human", "rubric-1": "rubric"},
-    "verdict": "passed",
-    "reasons": ["all agree"],
-    "thresholds": {},
-    "tasks": {"push": {"n": 40, "rho": 0.9, "rho_low": 0.8, "verdict": "agrees"}},
-}
-PLAN = {"margin": 0.05, "seed": 7, "spec": "grounded", "reward_version": "f" * 64}
-DECISION = {"model": MODEL, "version": "1", "verdict": "promote", "reasons": ["better"], "forced": None}
+DOCUMENTS = cases_of(__file__)
+DECISION = DOCUMENTS["DECISION"]
 EVALUATION = {
-    "report.json": {"overall": BLOCK, "gate": {"verdict": "promote"}},
+    "report.json": DOCUMENTS["REPORT"],
     "base.scores.jsonl": {"prompt_id": SCRUBBED.prompt_id, "score": 0.25},
     "tuned.scores.jsonl": {"prompt_id": SCRUBBED.prompt_id, "score": 0.75},
-}
-TRAINING = {
-    "algorithm": "grpo",
-    "seed": 7,
-    "steps": 6,
-    "chosen_step": 4,
-    "audit": {"spec": "grounded", "reward_version": "f" * 64},
 }
 
 
@@ -146,7 +126,7 @@ DATASET: Mapping[str, Content] = {
 }
 POLICY: Mapping[str, Content] = {
     "adapter/adapter_model.safetensors": WEIGHTS,
-    "training.json": TRAINING,
+    "training.json": DOCUMENTS["TRAINING"],
     "rollouts/step-000001-000006.parquet": pl.DataFrame(
         [
             *(_rollout(TRAINED, step, reward) for step in (2, 6) for reward in (0.25, 0.75)),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from tasks.monitor.detector import DAY_ANSWERS, MixedMean, Promise, evidence_against, reference_of
 from tests.tasks.monitor.reward_days import counts
@@ -16,7 +17,7 @@ def promise(mean: float, error: float = 0.02, tasks: int = 1) -> Promise:
 def test_the_evidence_grows_with_the_fall_and_shrinks_with_the_tolerance_and_with_what_is_not_known() -> None:
     def at_the_end(mean: float, tolerance: float = 0.02, error: float = 0.02) -> float:
         found = evidence_against(promise(0.6, error), counts({"push": [mean] * 3}), tolerance, ENOUGH)
-        return float(found.log_sums[-1])
+        return float(logsumexp(found[:, -1]))
 
     assert at_the_end(0.45) > at_the_end(0.5) > at_the_end(0.55) > at_the_end(0.6)
     assert at_the_end(0.5, tolerance=0.0) > at_the_end(0.5) > at_the_end(0.5, tolerance=0.05)
@@ -26,7 +27,7 @@ def test_the_evidence_grows_with_the_fall_and_shrinks_with_the_tolerance_and_wit
 def test_a_day_is_worth_no_more_than_a_thousand_answers() -> None:
     def after_a_day(answers: int) -> float:
         found = evidence_against(promise(0.6, 0.002), counts({"push": [0.56]}, answers), 0.02, ENOUGH)
-        return float(found.log_sums[0])
+        return float(logsumexp(found[:, 0]))
 
     # Multiples of 6 hold the shape of the rewards whole.
     assert after_a_day(120) < after_a_day(480) < after_a_day(960) < after_a_day(DAY_ANSWERS * 6)

@@ -68,8 +68,8 @@ def test_the_false_alarms_of_all_series_stay_within_the_stated_rate(tasks: int) 
         group = list(range(tasks)) if of.name == ALL else [names.index(of.name)]
         promise = Promise(*(np.full(len(group), value) for value in (0.6, exactly, 243.0)))
         # On the first day, against a mean that is known, the fortune does not depend on the threshold.
-        fortune = evidence_against(promise, rewards.of(group), CONFIG.tolerance, log_enough=0.0).log_sums[0]
-        return 2 * of.evidence[0] / float(np.exp(fortune))
+        fortunes = evidence_against(promise, rewards.of(group), CONFIG.tolerance, log_enough=0.0)
+        return 2 * of.evidence[0] / float(np.exp(fortunes[:, 0]).sum())
 
     drift = find_drift(rewards, baselines, CONFIG, beside=beside)
     rates = {(each.measure, each.name): rate(each) for each in drift.series}
@@ -91,6 +91,8 @@ def pushes(*rewards: Sequence[float]) -> RewardCounts:
 def test_the_floor_is_asked_of_days_with_enough_answers_where_the_promise_is_above_it() -> None:
     drift = find_drift(pushes([0.2] * 29, [0.2] * 30), {"push": baseline("push", 0.6)}, CONFIG)
     (alarm,) = drift.floor
+    unsure = {"push": baseline("push", 0.505)}
+    assert find_drift(pushes([0.2] * 30), unsure, CONFIG).floor == ()
     assert (alarm.task, alarm.day, alarm.answers) == ("push", day(1), 30)
     assert alarm.mean == pytest.approx(0.2)
     assert drift.found

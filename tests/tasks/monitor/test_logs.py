@@ -15,14 +15,7 @@ from flows.stages.monitor import scrubbed_texts as scrub
 from schemas.config.serve import MonitorConfig
 from schemas.errors import InputError
 from schemas.tables.production_logs import LogFile, LogFiles, log_files, read_production_logs
-from tasks.monitor.logs import (
-    HALF_WRITTEN,
-    OF_OTHERS,
-    TWICE,
-    Logs,
-    read_logs,
-    scrubbed_references,
-)
+from tasks.monitor.logs import HALF_WRITTEN, OF_OTHERS, TWICE, Logs, read_logs, scrubbed_references
 from tests.tasks.monitor.logged import NOW, answer, write_log
 
 CHAMPION = ("tucano2-commerce/3", "tucano2-commerce@champion")
@@ -37,19 +30,12 @@ def look(found: LogFiles, promoted_at: datetime | None = None, **config: Any) ->
     return read_logs(found, found.digests(), MonitorConfig(**config), CHAMPION, promoted_at, NOW)
 
 
-def message(*files: Path) -> str:
-    with pytest.raises(InputError) as caught:
-        read(*files)
-    return str(caught.value)
-
-
 def test_a_time_that_is_yet_to_come_is_refused_with_its_row(tmp_path: Path) -> None:
     skewed = answer(time=(NOW + timedelta(minutes=4)).isoformat())
     assert read(write_log(tmp_path / "log.jsonl", [skewed])).table.height == 1
     path = write_log(tmp_path / "log.jsonl", [answer(), answer(days_ago=-1), answer(days_ago=-2)])
-    said = message(path)
-    assert f"{path}: row 2 is of 2026-03-11 12:00 UTC" in said
-    assert "2 such rows" in said
+    with pytest.raises(InputError, match=r"row 2 is of 2026-03-11 12:00 UTC.*2 such rows"):
+        read(path)
 
 
 def test_a_request_delivered_twice_counts_once(tmp_path: Path) -> None:
@@ -106,9 +92,6 @@ def test_every_row_is_kept_or_counted(tmp_path_factory: pytest.TempPathFactory, 
     assert isinstance(logs.table.schema["time"], pl.Datetime)
 
 
-CPF = "529.982.247-25"
-
-
 def cleaned(document: object) -> object:
     # As a table holds it: with escapes for all that is no ASCII.
     return json.loads(scrubbed_references(pl.Series([json.dumps(document)]), scrub)[0])
@@ -128,11 +111,7 @@ def test_escaped_personal_data_is_found_in_values_and_keys(written: str, kind: s
 
 
 def test_a_number_that_is_a_persons_becomes_a_text() -> None:
-    assert cleaned({"product": "vaso", "n": 52998224725.0, "rating": 5}) == {
-        "product": "vaso",
-        "n": "[CPF]",
-        "rating": 5,
-    }
+    assert cleaned({"n": 52998224725.0, "rating": 5}) == {"n": "[CPF]", "rating": 5}
 
 
 def test_only_answers_that_the_champion_gave_count_each_once(tmp_path: Path) -> None:

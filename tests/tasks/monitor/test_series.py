@@ -56,9 +56,7 @@ def table(rows: list[tuple[str, int, float]]) -> pl.DataFrame:
 
 @settings(deadline=None, max_examples=40)
 @given(ROWS)
-def test_every_answer_is_counted_once_and_no_reward_is_taken_for_a_lower_one(
-    rows: list[tuple[str, int, float]],
-) -> None:
+def test_each_answer_counts_once_at_its_reward_or_above(rows: list[tuple[str, int, float]]) -> None:
     scored = table(rows)
     counted = count_rewards(scored, ("push", "churn", "sql_qa"))
     for number, task in enumerate(counted.tasks):

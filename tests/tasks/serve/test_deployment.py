@@ -48,17 +48,16 @@ def test_the_evaluations_own_answers_pass() -> None:
     assert (check.prompts, check.equal, check.found) == (20, 20, check.promised)
 
 
-def test_one_constant_answer_does_not_pass_and_the_sentence_says_how_far_it_is() -> None:
-    constant = says('{"polarity": "positive", "score": 5}', "stop")
-    with pytest.raises(
-        GateRefused, match=r"does not answer as it was evaluated: 20 prompts .*, 4 answers word for word"
-    ):
-        _check(_golden(20), lambda message, number: constant)
-
-
-def test_an_engine_that_fails_at_a_prompt_does_not_serve() -> None:
-    with pytest.raises(GateRefused, match="does not answer its golden prompts"):
-        _check(_golden(20), lambda message, number: Reply(b"", status=500))
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (says('{"polarity": "positive", "score": 5}', "stop"), r"as it was evaluated: 20 prompts .*, 4 answers word"),
+        (Reply(b"", status=500), "does not answer its golden prompts"),
+    ],
+)
+def test_an_engine_that_answers_alike_or_fails_does_not_serve(reply: Reply, said: str) -> None:
+    with pytest.raises(GateRefused, match=said):
+        _check(_golden(20), lambda message, number: reply)
 
 
 def test_a_task_of_a_bag_of_words_asks_the_engine_nothing() -> None:
@@ -69,24 +68,8 @@ def test_a_task_of_a_bag_of_words_asks_the_engine_nothing() -> None:
     assert asyncio.run(check_golden(deployment, [(row, rollout)], tolerance=0.1)) is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "why"),
-    [
-        (says("sim", "stop"), None),
-        (says("Sim, claro! Em que posso ajudar?", "stop"), "it does not heed a grammar"),
-        (Reply(b'{"error": {"message": "unknown field: structured_outputs"}}', status=400), "unknown field: struct"),
-        (Reply(b"", status=500), None),
-    ],
-    ids=["guides", "ignores it", "refuses it", "is away"],
-)
-def test_an_engine_that_cannot_guide_is_asked_without_grammars(reply: Reply, why: str | None) -> None:
-    async def tried() -> str | None:
-        with serve(lambda message, number: reply) as engine:
-            deployment = DeployedVersion(served_model(), EngineClient(f"{engine.url}/v1", connections=1))
-            found = await deployment.try_guidance()
-            await deployment.client.close()
-            assert bool(deployment.question(_golden(1)[0][0]).grammar) == (why is None)
-        return found
-
-    found = asyncio.run(tried())
-    assert found is None if why is None else why in str(found)
+def test_an_engine_without_grammars_is_asked_without_them() -> None:
+    client = EngineClient("http://127.0.0.1:9/v1", connections=1)
+    row = _golden(1)[0][0]
+    assert DeployedVersion(served_model(), client).question(row).grammar
+    assert not DeployedVersion(served_model(), client, guides=False).question(row).grammar

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,6 @@ from tasks.serve.engine_client import (
 )
 
 QUESTION = EngineQuestion("champion", [{"role": "user", "content": "Oi"}], 0.1, 8, None, "")
-Ask = Callable[[EngineClient], Awaitable[EngineAnswer]]
 ANSWER = json.dumps(
     {"choices": [{"message": {"content": "olá"}, "finish_reason": "stop"}], "usage": {"completion_tokens": 2}}
 ).encode()
@@ -49,8 +49,8 @@ def replying(*replies: bytes) -> Iterator[str]:
         thread.join()
 
 
-def asked(url: str, ask: Ask = lambda client: client.complete(QUESTION)) -> EngineAnswer:
-    async def run() -> EngineAnswer:
+def using(url: str, ask: Callable[[EngineClient], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
         client = EngineClient(url, connections=2)
         try:
             async with asyncio.timeout(20):
@@ -59,6 +59,10 @@ def asked(url: str, ask: Ask = lambda client: client.complete(QUESTION)) -> Engi
             await client.close()
 
     return asyncio.run(run())
+
+
+def asked(url: str) -> Any:
+    return using(url, lambda client: client.complete(QUESTION))
 
 
 def test_an_answer_is_read() -> None:
@@ -94,19 +98,8 @@ def test_a_refusal_is_in_the_engines_own_sentence() -> None:
         asked(url)
 
 
-def healthy(url: str) -> bool:
-    async def run() -> bool:
-        client = EngineClient(url, connections=1)
-        try:
-            return await client.is_healthy()
-        finally:
-            await client.close()
-
-    return asyncio.run(run())
-
-
 def test_nobody_there_is_unavailable_and_not_healthy() -> None:
     url = "http://127.0.0.1:9/v1"
     with pytest.raises(EngineUnavailable):
         asked(url)
-    assert not healthy(url)
+    assert not using(url, lambda client: client.is_healthy())

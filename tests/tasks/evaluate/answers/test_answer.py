@@ -1,9 +1,6 @@
 """Who answers the test split: a base, or a policy with the adapter of the prompt's task; interrupted or not."""
 
 import io
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +8,13 @@ import pytest
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.source import REPOSITORY
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.answer import AnswerRequest, main
 from tasks.evaluate.answers.files import (
     FINISHED_FILE,
     GENERAL_FOLDER,
     ROLLOUTS_FILE,
+    Batch,
     FinishedBatches,
     read_answers,
     read_timing,
@@ -108,9 +105,7 @@ def test_a_policy_with_an_adapter_a_task_answers_each_with_its_own(world: Path, 
     assert each == [{"push": push, "churn": churn}[task][index] for index, task in enumerate([*TASKS, *TASKS])]
 
 
-def test_general_instructions_are_answered_beside_the_test_split_and_change_nothing_of_it(
-    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_general_instructions_stand_apart(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instructions_module, "instructions", lambda: instructions()[:5])
     alone = answer(world, tmp_path / "alone", "each")
     assert not (tmp_path / "alone" / "output" / GENERAL_FOLDER).exists()
@@ -123,39 +118,19 @@ def test_general_instructions_are_answered_beside_the_test_split_and_change_noth
     assert answer(world, tmp_path / "both", "each", general=True) == alone
 
 
-DIES_IN_ITS_FOURTH_BATCH = """
-import os, signal
-from tasks.evaluate.answers.answer import main
-from tasks.evaluate.answers.files import FinishedBatches
-from tasks.policy.child import as_child
+def test_killed_answering_resumes(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, add = answer(world, tmp_path / "whole", "each", samples=3), FinishedBatches.add
 
-add = FinishedBatches.add
+    def die_in_the_fourth(self: FinishedBatches, batch: Batch) -> None:
+        if len(self.batches) == 3:
+            with self._file.open("ab") as file:
+                file.write(batch.model_dump_json().encode()[:50])
+            raise KeyboardInterrupt
+        add(self, batch)
 
-def die_in_the_fourth(self, batch):
-    if len(self.batches) == 3:
-        with self._file.open("ab") as file:
-            file.write(batch.model_dump_json().encode()[:50])
-        os.kill(os.getpid(), signal.SIGKILL)
-    add(self, batch)
-
-FinishedBatches.add = die_in_the_fourth
-with as_child() as (request_file, channel):
-    main(request_file, channel)
-"""
-
-
-def test_a_killed_answering_resumes_and_gives_the_same(world: Path, tmp_path: Path) -> None:
-    whole = answer(world, tmp_path / "whole", "each", samples=3)
-    request = ask(world, tmp_path / "killed", "each", samples=3)
-    child = subprocess.Popen(
-        [sys.executable, "-c", DIES_IN_ITS_FOURTH_BATCH, str(request)],
-        cwd=REPOSITORY,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    assert child.wait() == -signal.SIGKILL
-    child.communicate()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(FinishedBatches, "add", die_in_the_fourth)
+        answer(world, tmp_path / "killed", "each", samples=3)
     file = tmp_path / "killed" / "work" / FINISHED_FILE
     left = file.read_bytes()
     assert left.count(b"\n") == 3

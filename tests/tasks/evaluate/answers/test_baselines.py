@@ -22,18 +22,7 @@ def reviews(first: int) -> list[PromptRow]:
 
 
 def answered(rows: list[PromptRow]) -> list[Rollout]:
-    return [
-        Rollout(
-            prompt_id=row.prompt_id,
-            task=row.task,
-            prompt=row.prompt,
-            completion="não sei",
-            reference=dict(row.reference),
-            sample=0,
-            decoding="temperature 0.1",
-        )
-        for row in rows
-    ]
+    return [row.answered("não sei", sample=0, decoding="temperature 0.1") for row in rows]
 
 
 def reward(rollout: Rollout) -> float:

@@ -69,7 +69,7 @@ def test_answers_before_a_failure_are_not_asked_again(dataset: Path, tmp_path: P
         assert answer(server, dataset, tmp_path / "whole", samples=2) == resumed
 
 
-def test_its_own_fields_and_budget_are_in_every_request_and_its_key_in_no_file(
+def test_requests_have_its_fields_and_no_file_its_key(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RIVAL_KEY", KEY)

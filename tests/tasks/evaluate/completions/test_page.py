@@ -7,10 +7,7 @@ import zlib
 from base64 import b64decode, b64encode
 from pathlib import Path
 
-from tasks.evaluate.completions.page import (
-    read_example,
-    render,
-)
+from tasks.evaluate.completions.page import read_example, render
 from tasks.personal_data.scrub import scrub
 from tests.tasks.evaluate.completions.logged import rollout, steps
 from tests.tasks.evaluate.completions.test_rows import HOSTILE, document

@@ -21,26 +21,16 @@ def document(folder: Path, rollouts: list[dict[str, Any]], **others: Any) -> dic
 def test_every_rollout_and_every_answer_is_there_once_with_what_the_tables_say_of_it(tmp_path: Path) -> None:
     rows = document(tmp_path, steps())
     shown, texts, prompts = rows["rollouts"], rows["texts"]["text"], rows["prompts"]
+    columns = (shown[name] for name in ("prompt", "step", "text", "reward", "advantage", "parts"))
     found = Counter(
         (prompts["id"][prompt], step, texts[text], reward, advantage, *parts)
-        for prompt, step, text, reward, advantage, parts in zip(
-            *(shown[name] for name in ("prompt", "step", "text", "reward", "advantage", "parts")), strict=True
-        )
+        for prompt, step, text, reward, advantage, parts in zip(*columns, strict=True)
     )
     assert rows["components"]["push"] == ["product", "style"]
-    wanted = Counter(
-        (
-            each["prompt_id"],
-            each["step"],
-            each["completion"],
-            round(each["reward"] * SHARES),
-            500,
-            round(each["reward"] * SHARES),
-            round(each["reward"] / 2 * SHARES),
-        )
-        for each in steps()
+    shares = [(each, round(each["reward"] * SHARES), round(each["reward"] / 2 * SHARES)) for each in steps()]
+    assert found == Counter(
+        (each["prompt_id"], each["step"], each["completion"], whole, 500, whole, half) for each, whole, half in shares
     )
-    assert found == wanted
     given = rows["answers"]
     assert [rows["models"][model] for model in given["model"]] == ["base", "base", "tuned", "tuned"]
     assert [prompts["id"][prompt] for prompt in given["prompt"]] == [row.prompt_id for row in TESTED] * 2
@@ -84,9 +74,7 @@ def test_a_long_text_is_cut_after_the_scrub_and_says_by_how_much(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("most", "every"), [(10_000, 1), (1_000, 2), (1, 6)])
-def test_too_many_rollouts_are_thinned_by_whole_groups_and_the_page_knows(
-    tmp_path: Path, most: int, every: int
-) -> None:
+def test_many_rollouts_are_thinned_by_whole_groups(tmp_path: Path, most: int, every: int) -> None:
     rows = document(tmp_path, steps(), most_weight=most)
     assert (rows["logged"], rows["every"]) == (12, every)
     kept = list(zip(rows["rollouts"]["step"], rows["rollouts"]["prompt"], strict=True))

@@ -5,67 +5,11 @@ from typing import Any
 
 from tasks.evaluate.report.model_card import CardFacts, model_card
 from tasks.policy.merge import MergeCheck
+from tests.cases import cases_of
 from tests.summaries import DATASET_SUMMARY
 
-
-def block(verdict: str = "better", difference: float = 0.125) -> dict[str, Any]:
-    return {"mean_tuned": 0.5 + difference, "verdict": verdict}
-
-
-DECISION: dict[str, Any] = {
-    "model": "tucano2-commerce",
-    "version": "3",
-    "alias": "champion",
-    "verdict": "promote",
-    "reasons": ["overall: better by 0.125 (0.063 to 0.188)"],
-    "version_before": "2",
-    "forced": None,
-}
-CHECK = MergeCheck(
-    prompts=20,
-    tokens=480,
-    tokens_same_as_written=478,
-    merged_difference=2e-6,
-    written_difference=8e-3,
-    dtype="bfloat16",
-)
-DATA_CARD = """# Tucano2-Commerce prompts
-
-## Sources and licences
-
-| source | rows | licence |
-| --- | --- | --- |
-| olist | 155 | CC BY-NC-SA 4.0: not for commercial use |
-
-## Personal data replaced
-
-None was found.
-"""
-FACTS = CardFacts(
-    decision=DECISION,
-    report={"overall": block(), "tasks": {"push": block(), "churn": block("inconclusive", 0.01)}, "gate": {}},
-    report_text="# Evaluation\n\nIt is better.\n",
-    training={
-        "seed": 42,
-        "algorithm": "grpo",
-        "steps": 120,
-        "chosen_step": 80,
-        "audit": {
-            "spec": "grounded",
-            "reward_version": "v" * 64,
-            "sheet_sha256": "s" * 64,
-            "raters": {"ana-1": "human"},
-        },
-    },
-    dataset=DATASET_SUMMARY,
-    data_card=DATA_CARD,
-    base_model="Polygl0t/Tucano2-qwen-0.5B-Instruct",
-    base_commit=None,
-    load_in_4bit=False,
-    merged=CHECK,
-    served_is_tested=True,
-    identities={"policy": "3" * 64, "evaluation": "4" * 64, "base": "2" * 64, "dataset": "1" * 64},
-)
+CASES = cases_of(__file__)
+FACTS = CardFacts(**CASES["FACTS"], dataset=DATASET_SUMMARY, merged=MergeCheck(**CASES["CHECK"]))
 
 
 def front_matter(text: str) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """The statistics against other people's: published numbers, and packages that share no code with what they check."""
 
-import warnings
-
 import numpy as np
 import pytest
 from arch.bootstrap import IIDBootstrap
@@ -11,12 +9,11 @@ from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import NormalIndPower
 
 from schemas.tasks import TASK_NAMES
 from tasks.evaluate.stats.resampling import mean_interval, sign_flip, widened
 from tasks.evaluate.stats.statistics import holm, measure
-from tasks.evaluate.stats.variance import Numbers, mean_squares, mean_variance, prompts_needed
+from tasks.evaluate.stats.variance import Numbers, mean_squares
 
 pytestmark = pytest.mark.slow
 
@@ -97,15 +94,3 @@ def test_mean_squares_are_those_of_the_analysis_of_variance() -> None:
     table = anova_lm(fit)["mean_sq"]
     ours = mean_squares(differences)
     assert (ours.prompt, ours.seed, ours.rest) == pytest.approx(tuple(table), abs=1e-9)
-
-
-@pytest.mark.parametrize(("spread", "margin"), [(0.3, 0.05), (0.18, 0.05), (0.3, 0.1)])
-def test_the_needed_prompts_are_those_of_a_power_analysis(spread: float, margin: float) -> None:
-    differences = np.tile([spread, -spread], 20)[:, None]
-    differences *= spread / differences.std(ddof=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        needed = NormalIndPower().solve_power(
-            effect_size=margin / spread, alpha=0.05, power=0.8, ratio=0, alternative="larger"
-        )
-    assert prompts_needed(mean_variance(differences), margin) == int(np.ceil(needed))

@@ -7,6 +7,9 @@ from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, pair, read_scores
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
 def score(
@@ -69,31 +72,13 @@ def test_a_hostile_identity_is_named_so_that_it_commands_no_terminal() -> None:
     assert len(found) < 300
 
 
-@pytest.mark.parametrize(
-    ("base", "tuned", "sentence"),
-    [
-        ([score("a"), score("b")], [score("a")], "1 rows of base are not in tuned: push prompt b, seed 0, sample 0"),
-        ([score("a")], [score("a"), score("c")], "1 rows of tuned are not in base: push prompt c"),
-        ([score("a")], [score("a"), score("a", task="churn")], "task churn is in tuned only"),
-        (
-            [score("a"), score("b")],
-            [score("a"), score("b"), score("a")],
-            "tuned.*push prompt a, seed 0, sample 0 in rows 1, 3; keep one",
-        ),
-        (
-            [score("a", seed=1), score("a", seed=2)],
-            [score("a", seed=1), score("a", seed=3)],
-            r"base has seeds \[1, 2\] and tuned \[1, 3\]",
-        ),
-        (
-            [score("a", seed=seed) for seed in range(1_000)],
-            [score("a", seed=5), score("a", seed=2_000)],
-            r"seeds \[0, 1, 2, 3, 4, and 995 more\] and tuned \[5, 2000\]; score the same seeds",
-        ),
-        *[[[score("a", seed=1), score("a", seed=2), score("b", seed=1)]] * 2 + [r"push prompt b lacks seeds \[2\]"]],
-        ([score("a")], [], "tuned has no scores"),
-    ],
-)
-def test_rows_that_have_no_partner_are_named(base: list[PairedScore], tuned: list[PairedScore], sentence: str) -> None:
+@pytest.mark.parametrize(("base", "tuned", "sentence"), CASES["REFUSED"])
+def test_rows_that_have_no_partner_are_named(base: list[Any], tuned: list[Any], sentence: str) -> None:
+    """Each row is a prompt, or a prompt, a task and a seed."""
+
+    def scores(rows: list[Any]) -> list[PairedScore]:
+        named = ([row] if isinstance(row, str) else row for row in rows)
+        return [score(prompt, **dict(zip(("task", "seed"), more, strict=False))) for prompt, *more in named]
+
     with pytest.raises(InputError, match=sentence):
-        pair(base, tuned)
+        pair(scores(base), scores(tuned))

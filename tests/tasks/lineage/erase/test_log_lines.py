@@ -1,6 +1,5 @@
 """Log lines of a person: found by what they say, taken out with their feedback, and nobody else's with them."""
 
-import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,34 +10,26 @@ from schemas.disk import replace_whole
 from tasks.lineage.erase import log_lines
 from tasks.lineage.erase.log_lines import holds_them, remove_lines
 from tasks.lineage.erase.traces import Traces
+from tests.cases import cases_of
 
 WORDS = "o vendedor sumiu e a caixa veio aberta"
 TRACES = Traces(frozenset({"classifique: ruim"}), (WORDS,), ("a" * 32,))
 
 
-def line(request: str, prompt: str, **more: object) -> str:
-    return json.dumps({"request_id": request, "prompt": prompt, "completion": "ok", **more}, ensure_ascii=False)
-
-
-LINES = [
-    line("1", "Classifique: ruim"),
-    line("2", "Classifique: ruim demais"),
-    line("3", "Resuma. Avaliação: O VENDEDOR sumiu e a  caixa veio aberta!"),
-    line("4", "Outra", completion=f"cliente {'a' * 32}"),
-    line("5", "Outra", reference=json.dumps({"main_complaint": f"não: {WORDS}"})),
-    '{"request_id": "6", "prompt": "cortada: o vendedor sumiu e a caixa veio aberta',
-    '{"request_id": "7", "prompt": "cortada',
-]
-FEEDBACK = [json.dumps({"request_id": str(number), "rating": 1}) for number in (1, 2, 3)]
+CASES = cases_of(__file__)
 
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
     (tmp_path / "feedback").mkdir()
-    (tmp_path / "2026-11-27.jsonl").write_text("\n".join(LINES) + "\n", encoding="utf-8")
-    (tmp_path / "feedback" / "2026-11-27.jsonl").write_text("\n".join(FEEDBACK) + "\n", encoding="utf-8")
+    write(tmp_path / "2026-11-27.jsonl", CASES["LINES"])
+    write(tmp_path / "feedback" / "2026-11-27.jsonl", CASES["FEEDBACK"])
     (tmp_path / "2026-11-27.jsonl").chmod(0o600)
     return tmp_path
+
+
+def write(file: Path, lines: list[str]) -> None:
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def requests(file: Path) -> list[str]:
@@ -56,14 +47,12 @@ def test_lines_are_found_by_prompt_by_words_by_id_and_where_they_were_cut_off(lo
 
 def test_a_line_that_is_nested_without_end_is_searched_as_it_is(tmp_path: Path) -> None:
     nested = f'{{"prompt": "{WORDS}", "more": {"[" * 100_000}{"]" * 100_000}}}'
-    (tmp_path / "a.jsonl").write_text(f"{nested}\n{nested.replace(WORDS, 'outra')}\n", encoding="utf-8")
+    write(tmp_path / "a.jsonl", [nested, nested.replace(WORDS, "outra")])
     assert remove_lines(tmp_path, TRACES).by == {"text": 1}
 
 
 @pytest.mark.parametrize("files_left", range(3))
-def test_feedback_is_found_after_a_kill_between_any_two_files(
-    logs: Path, monkeypatch: pytest.MonkeyPatch, files_left: int
-) -> None:
+def test_kill_between_files_loses_no_feedback(logs: Path, monkeypatch: pytest.MonkeyPatch, files_left: int) -> None:
     left = files_left
 
     def killed_at_last(file: Path, content: bytes) -> None:
@@ -98,19 +87,13 @@ def test_an_unreadable_file_keeps_the_lines_of_all(logs: Path, name: str) -> Non
     assert removed.count == 0
     (sentence,) = removed.unreached
     assert f"{name} cannot be read" in sentence
-    assert len(requests(logs / "2026-11-27.jsonl")) == len(LINES)
+    assert len(requests(logs / "2026-11-27.jsonl")) == len(CASES["LINES"])
     (logs / name).rmdir()
     assert remove_lines(logs, TRACES).count == 7
 
 
 def test_a_line_that_may_be_somebody_elses_stays_and_is_counted(tmp_path: Path) -> None:
-    lines = [
-        line("1", "Classifique.\nAvaliação: Ótimo"),
-        line("2", "Classifique.\nAvaliação: Ótimo demais"),
-        line("3", "Classifique.\nAvaliação: ótimo", prompt_id="q" * 64),
-        line("4", "Resuma.\nAvaliação:  ÓTIMO", completion="a" * 32),
-    ]
-    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write(tmp_path / "a.jsonl", CASES["DOUBTFUL"])
     removed = remove_lines(tmp_path, Traces(frozenset(), (), ("a" * 32,), doubtful=frozenset({"ótimo"})))
     assert requests(tmp_path / "a.jsonl") == ["1", "2", "3"]
     assert removed.doubtful == {str(tmp_path / "a.jsonl"): 1}

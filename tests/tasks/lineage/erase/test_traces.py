@@ -48,17 +48,13 @@ def found(traces: Traces, prompt: str, **more: object) -> FoundBy | None:
 
 @pytest.mark.parametrize("as_reviews", [True, False])
 @pytest.mark.parametrize(("text", "asked"), CASES["a_text_is_found_scrubbed_or_not_and_with_other_words_around_it"])
-def test_a_text_is_found_scrubbed_or_not_and_with_other_words_around_it(
-    tmp_path: Path, text: str, asked: str, as_reviews: bool
-) -> None:
+def test_text_is_found_scrubbed_or_quoted(tmp_path: Path, text: str, asked: str, as_reviews: bool) -> None:
     assert found(traces(tmp_path, text, as_reviews=as_reviews), asked) == "text"
 
 
 @pytest.mark.parametrize("as_reviews", [True, False])
 @pytest.mark.parametrize(("own", "other", "asked"), CASES["a_text_that_may_be_somebody_elses_is_in_doubt"])
-def test_a_text_that_may_be_somebody_elses_is_in_doubt(
-    tmp_path: Path, own: str, other: str, asked: str, as_reviews: bool
-) -> None:
+def test_shared_text_is_in_doubt(tmp_path: Path, own: str, other: str, asked: str, as_reviews: bool) -> None:
     assert found(traces(tmp_path, own, other, as_reviews=as_reviews), asked) == "doubtful"
 
 

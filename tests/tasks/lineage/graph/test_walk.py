@@ -2,13 +2,16 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
+from tasks.lineage.graph.graph import read_versions
 from tasks.lineage.graph.walk import Lineage
+from tasks.lineage.store.artifacts import ArtifactStore
+from tests.tasks.lineage.made import commit
 from tests.tasks.lineage.small_world import (
     ANA,
+    DECISION,
     HELD_OUT,
     MODEL,
     NOBODYS,
@@ -18,21 +21,9 @@ from tests.tasks.lineage.small_world import (
     VALIDATED,
     WITH_PHONE,
     World,
-    make_world,
 )
 
 VERSION = f"version:{MODEL}/1"
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("world") / "artifacts")
-
-
-@pytest.fixture
-def own(world: World, tmp_path: Path) -> World:
-    """A copy of the world, to be damaged."""
-    return World(Path(shutil.copytree(world.root, tmp_path / "artifacts")), world.made)
 
 
 def side(lineage: Lineage, key: str) -> str | None:
@@ -59,20 +50,15 @@ def test_a_version_came_from_every_artifact_and_every_row_of_its_dataset(world: 
     }
 
 
-def test_a_prompt_leads_to_its_paraphrase_its_rollouts_by_step_and_versions(world: World) -> None:
+def test_a_prompt_leads_to_its_paraphrase_what_sampled_it_and_versions(world: World) -> None:
     walked = world.walk(TRAINED.prompt_id)
     prompt, policy = f"prompt:{TRAINED.prompt_id}", world.made["train"].sha256
-    rollouts = f"rollouts:{policy}/{TRAINED.prompt_id}"
     assert walked.subjects == (prompt,)
     facts = {"task": "extraction", "source": TRAINED.source, "review": "rev1", "order": "ord1", "customer": ANA}
     assert walked.graph.nodes[prompt].facts == facts
     assert side(walked, f"prompt:{PARAPHRASE.prompt_id}") == "after"
     assert role(walked, prompt, world.made["curate"].sha256) == {"train"}
-    assert walked.graph.nodes[rollouts].facts == {
-        "step 2": "2 rollouts, reward 0.500 (0.250-0.750), 1 trained on",
-        "step 6": "2 rollouts, reward 0.500 (0.250-0.750), 1 trained on",
-    }
-    assert role(walked, rollouts, policy) == {"trained"}
+    assert role(walked, prompt, policy) == {"sampled"}
     assert side(walked, "training:train-0") == "after"
     assert role(walked, f"prompt:{PARAPHRASE.prompt_id}", policy) == {"in its training split, never sampled"}
     assert side(walked, VERSION) == "after"
@@ -113,5 +99,13 @@ def test_a_deleted_artifact_is_named_with_what_is_still_known(own: World) -> Non
 
 @pytest.mark.parametrize("reference", ["1", f"{MODEL}/1", " 1 ", "champion", f"{MODEL}/champion"])
 def test_a_version_goes_by_its_number_its_name_or_an_alias(world: World, reference: str) -> None:
-    found = world.walker(aliases={"champion": "1"}).find(reference)
+    found = world.walker(champion="1").find(reference)
     assert (found.kind, found.keys) == ("version", (VERSION,))
+
+
+def test_a_version_has_every_promotion_of_it(own: World) -> None:
+    decision, inputs = {**DECISION, "forced": "sale"}, own.made["promote"].inputs
+    forced = commit(ArtifactStore(own.root), "promotion", {"decision.json": decision}, inputs)
+    (version,) = read_versions(own.inventory)
+    assert (version.name, version.policy) == (f"{MODEL}/1", own.made["train"].sha256)
+    assert {record.sha256 for record in version.promotions} == {own.made["promote"].sha256, forced.sha256}

@@ -15,23 +15,17 @@ PAGE = "<!doctype html><title>Sign in to this network</title>"
 
 @pytest.mark.parametrize(
     ("status", "body", "reported"),
-    [
-        (401, "", "does not know MLFLOW_TRACKING_USERNAME=ana with the password in MLFLOW_TRACKING_PASSWORD"),
-        (200, PAGE, r"is no MLflow server, or one in trouble \(a page in place of JSON\)"),
-    ],
+    [(401, "", "401"), (200, PAGE, "a page in place of JSON")],
 )
-def test_a_server_that_refuses_is_reported_without_the_password(
-    monkeypatch: pytest.MonkeyPatch, status: int, body: str, reported: str
-) -> None:
+def test_refusal_hides_the_password(monkeypatch: pytest.MonkeyPatch, status: int, body: str, reported: str) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_TOKEN", raising=False)
     monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "ana")
     monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "segredo-longo")
     with (
         answering({}, kind="text/html", otherwise=(status, body)) as server,
-        pytest.raises(InputError, match=reported) as error,
+        pytest.raises(InputError, match=f"{server.url} answered MLFLOW_TRACKING_USERNAME=ana with {reported}") as error,
     ):
         open_client(server.url)
-    assert server.url in str(error.value)
     assert "segredo-longo" not in str(error.value)
 
 

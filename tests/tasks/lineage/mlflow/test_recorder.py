@@ -7,28 +7,11 @@ import pytest
 
 from schemas.errors import InputError, Interrupted
 from tasks.lineage.mlflow.recorder import Recorder
-from tests.tasks.lineage.mlflow.records import artifact
+from tests.tasks.lineage.mlflow.records import EXPERIMENT, artifact
 
 pytestmark = pytest.mark.integration
 
-EXPERIMENT = "tucano2-commerce"
-
-
 DATASET, BASE = artifact("dataset", "1"), artifact("base", "2")
-
-
-@pytest.fixture(scope="module")
-def recorder(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
-    folder = tmp_path_factory.mktemp("mlflow")
-    return Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", EXPERIMENT)
-
-
-@pytest.fixture(scope="module")
-def client(recorder: Recorder) -> Any:
-    """MLflow's own view of what the recorder wrote."""
-    from mlflow import MlflowClient
-
-    return MlflowClient(recorder._uri, registry_uri=recorder._uri)
 
 
 def test_a_stage_is_a_run_below_the_pipelines(recorder: Recorder, client: Any) -> None:
@@ -65,9 +48,7 @@ def suspension() -> BaseException:
         (suspension(), "KILLED", "suspended: 3 completions wait"),
     ],
 )
-def test_how_a_run_ended_is_reported(
-    recorder: Recorder, client: Any, error: BaseException, status: str, reason: str
-) -> None:
+def test_end_of_a_run_is_told(recorder: Recorder, client: Any, error: BaseException, status: str, reason: str) -> None:
     with (
         pytest.raises(type(error)),
         recorder.pipeline("p", {}) as pipeline,
@@ -95,37 +76,35 @@ def test_runs_of_a_killed_process_are_ended_and_no_others(recorder: Recorder, cl
     assert client.get_run(elsewhere).info.status == "KILLED"
 
 
-def models_of(client: Any, run_id: str) -> tuple[list[str], list[str]]:
+def models_of(client: Any, run_id: str) -> tuple[set[str], set[str]]:
     """Return the logged models that a run read, and those that it made."""
     run = client.get_run(run_id)
-    return [model.model_id for model in run.inputs.model_inputs], [
-        model.model_id for model in run.outputs.model_outputs
-    ]
+    return {each.model_id for each in run.inputs.model_inputs}, {each.model_id for each in run.outputs.model_outputs}
 
 
 def test_a_model_is_what_one_stage_makes_and_another_reads(recorder: Recorder, client: Any) -> None:
-    base, policy = artifact("base", "7"), artifact("policy", "8")
+    base, policy, unknown = artifact("base", "7"), artifact("policy", "8"), artifact("policy", "e")
+    made: list[str] = []
     with recorder.pipeline("p", {}) as pipeline:
-        with recorder.stage(pipeline, "base", {"dataset": DATASET}, {}) as made_base:
-            made_base.log_output(base)
-        with recorder.stage(pipeline, "train", {"dataset": DATASET, "base": base}, {}) as made_policy:
-            made_policy.log_output(policy)
-        with recorder.stage(pipeline, "train", {"base": base}, {}) as made_again:
-            made_again.log_output(policy)
-        with recorder.stage(
-            pipeline, "answer", {"base": base, "policy": policy, "unknown": artifact("policy", "e")}, {}
-        ) as answers:
-            answers.log_output(artifact("answers", "6"))
-    (base_model,) = models_of(client, made_base.run_id)[1]
-    (policy_model,) = models_of(client, made_policy.run_id)[1]
-    assert models_of(client, made_base.run_id)[0] == []
-    assert models_of(client, made_policy.run_id)[0] == [base_model]
-    assert models_of(client, made_again.run_id) == ([base_model], [policy_model])
-    assert sorted(models_of(client, answers.run_id)[0]) == sorted([base_model, policy_model])
-    assert models_of(client, answers.run_id)[1] == []
+        for inputs, output in (
+            ({"dataset": DATASET}, base),
+            ({"dataset": DATASET, "base": base}, policy),
+            ({"base": base}, policy),
+            ({"base": base, "policy": policy, "unknown": unknown}, artifact("answers", "6")),
+        ):
+            with recorder.stage(pipeline, "stage", inputs, {}) as stage:
+                stage.log_output(output)
+                made.append(stage.run_id)
+    (base_model,), (policy_model,) = (models_of(client, run)[1] for run in made[:2])
+    assert [models_of(client, run) for run in made] == [
+        (set(), {base_model}),
+        ({base_model}, {policy_model}),
+        ({base_model}, {policy_model}),
+        ({base_model, policy_model}, set()),
+    ]
     model = client.get_logged_model(policy_model)
     assert (model.name, model.model_type, model.tags["artifact_sha256"]) == ("policy", "policy", policy.sha256)
-    assert (model.status, model.source_run_id) == ("READY", made_policy.run_id)
+    assert (model.status, model.source_run_id) == ("READY", made[1])
 
 
 def test_a_store_whose_making_was_killed_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

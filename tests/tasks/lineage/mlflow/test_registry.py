@@ -9,22 +9,14 @@ from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
-from tests.tasks.lineage.mlflow.records import artifact
+from tests.tasks.lineage.made import register_policy
+from tests.tasks.lineage.mlflow.records import EVALUATION, POLICY, artifact
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 
 CHAMPION, PREVIOUS = "champion", "previous"
 PROMOTION = "9" * 64
 Register = Callable[..., str]
-
-
-POLICY, EVALUATION = artifact("policy", "3"), artifact("evaluation", "4")
-
-
-@pytest.fixture(scope="module")
-def recorder(tmp_path_factory: pytest.TempPathFactory, mlflow_tables: None) -> Recorder:
-    folder = tmp_path_factory.mktemp("mlflow")
-    return Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", "tucano2-commerce")
 
 
 @pytest.fixture(scope="module")
@@ -33,27 +25,11 @@ def registry(recorder: Recorder) -> Registry:
 
 
 @pytest.fixture(scope="module")
-def client(recorder: Recorder) -> Any:
-    """MLflow's own view of what the registry holds."""
-    from mlflow import MlflowClient
-
-    return MlflowClient(recorder._uri, registry_uri=recorder._uri)
-
-
-@pytest.fixture(scope="module")
 def register(recorder: Recorder, registry: Registry) -> Register:
-    def make(
-        name: str,
-        evaluation: ArtifactRecord = EVALUATION,
-        policy: ArtifactRecord = POLICY,
-        base_model: str | None = None,
-        load_in_4bit: bool = False,
-    ) -> str:
+    def make(name: str, evaluation: ArtifactRecord = EVALUATION, policy: ArtifactRecord = POLICY, **how: Any) -> str:
         with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
-            model: Any = {"base_model": base_model, "load_in_4bit": load_in_4bit, "metrics": {"mean_tuned": 0.75}}
-            return registry.register(
-                stage.run_id, name, policy=policy, evaluation=evaluation, verdict="promote", **model
-            ).version
+            known = {"metrics": {"mean_tuned": 0.75}, **how}
+            return register_policy(registry, stage.run_id, name, policy, evaluation, **known).version
 
     return make
 
@@ -74,15 +50,13 @@ def aliases(client: Any, name: str) -> dict[str, str]:
     return {alias: str(version) for alias, version in client.get_registered_model(name).aliases.items()}
 
 
-def test_a_registered_policy_tells_what_it_is_and_who_judged_it(
-    registry: Registry, client: Any, register: Register
-) -> None:
+def test_registered_version_names_its_policy_and_gate(registry: Registry, client: Any, register: Register) -> None:
     number = register("tells", base_model="Polygl0t/Tucano2-qwen-0.5B-Instruct", load_in_4bit=True)
     # Registered again after an interruption, it is the same version.
     assert register("tells", base_model="Polygl0t/Tucano2-qwen-0.5B-Instruct", load_in_4bit=True) == number
     assert registry.version("tells", None).version == number
-    assert registry.knows("tells", number, POLICY.sha256, EVALUATION.sha256)
-    assert not registry.knows("tells", number, POLICY.sha256, PROMOTION)
+    (known,) = registry.versions("tells")
+    assert (known.version, known.policy, known.evaluation) == (number, POLICY.sha256, EVALUATION.sha256)
     with pytest.raises(InputError, match="has no version 99"):
         registry.version("tells", "99")
     version = client.get_model_version("tells", number)
@@ -100,13 +74,11 @@ def test_a_registered_policy_tells_what_it_is_and_who_judged_it(
     assert [file.path for file in client.list_logged_model_artifacts(model.model_id)] == ["record.json"]
 
 
-def test_a_rollback_gives_the_alias_back_and_marks_what_it_left(
-    registry: Registry, register: Register, client: Any
-) -> None:
+def test_rollback_moves_the_alias_and_marks_versions(registry: Registry, register: Register, client: Any) -> None:
     first, second = several(register, "back", 2)
     move(registry, "back", first)
     move(registry, "back", second)
-    assert aliases(client, "back") == {CHAMPION: second, PREVIOUS: first}
+    assert registry.aliases("back") == aliases(client, "back") == {CHAMPION: second, PREVIOUS: first}
     assert client.get_model_version("back", second).tags["promotion_sha256"] == PROMOTION
     before = registry.version("back", first).promoted_at
     done = registry.roll_back("back", CHAMPION, PREVIOUS)
@@ -140,35 +112,33 @@ def dying(client: Any, patch: pytest.MonkeyPatch, writes_left: int) -> None:
             patch.setattr(client, name, dies_at_last(getattr(client, name)))
 
 
-@pytest.mark.parametrize("writes", [2, 4])
-def test_a_promotion_killed_at_a_write_leaves_a_champion_and_the_same_call_finishes(
-    registry: Registry, register: Register, client: Any, writes: int
+@pytest.mark.parametrize(("rolls_back", "writes"), [(False, 2), (False, 4), (True, 1), (True, 3)])
+def test_a_change_killed_at_a_write_leaves_a_champion_and_the_same_call_finishes(
+    registry: Registry, register: Register, client: Any, rolls_back: bool, writes: int
 ) -> None:
-    name = f"killed-{writes}"
+    name = f"killed-{rolls_back}-{writes}"
     old, new = several(register, name, 2)
     move(registry, name, old)
+
+    def change() -> None:
+        if rolls_back:
+            assert registry.roll_back(name, CHAMPION, PREVIOUS).back.version == old
+        else:
+            move(registry, name, new, forced="um motivo")
+
+    if rolls_back:
+        move(registry, name, new)
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         dying(registry._client, patch, writes)
-        move(registry, name, new, forced="um motivo")
-    assert aliases(client, name)[CHAMPION] == (new if writes > 3 else old)
-    move(registry, name, new, forced="um motivo")
-    assert aliases(client, name) == {CHAMPION: new, PREVIOUS: old}
-    assert registry.version(name, new).promoted_at is not None
-
-
-@pytest.mark.parametrize("writes", [1, 3])
-def test_a_rollback_killed_at_a_write_leaves_a_champion_and_is_never_half_believed(
-    registry: Registry, register: Register, client: Any, writes: int
-) -> None:
-    name = f"half-{writes}"
-    old, new = several(register, name, 2)
-    move(registry, name, old)
-    move(registry, name, new)
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        dying(registry._client, patch, writes)
-        registry.roll_back(name, CHAMPION, PREVIOUS)
-    if writes < 3:
-        assert aliases(client, name)[CHAMPION] == new
-        assert registry.roll_back(name, CHAMPION, PREVIOUS).back.version == old
-    assert aliases(client, name)[CHAMPION] == old
-    assert registry.version(name, new).rolled_back_at is not None
+        change()
+    # The alias moves with the third write of a rollback, and with the fourth of a promotion.
+    moved = writes > 2 if rolls_back else writes > 3
+    assert aliases(client, name)[CHAMPION] == (new if moved is not rolls_back else old)
+    if not (rolls_back and moved):
+        change()
+    assert aliases(client, name)[CHAMPION] == (old if rolls_back else new)
+    if rolls_back:
+        assert registry.version(name, new).rolled_back_at is not None
+    else:
+        assert aliases(client, name)[PREVIOUS] == old
+        assert registry.version(name, new).promoted_at is not None

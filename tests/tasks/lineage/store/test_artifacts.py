@@ -2,28 +2,17 @@ import errno
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from schemas.progress import silent
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
-from tasks.lineage.store.inventory import ArtifactFault, verify
 from tests.tasks.lineage.made import commit
 
 FILES = {"data/train.csv": b"rows", "summary.json": b"{}"}
-
-names = st.text("abcdefgh.-_ ç", min_size=1, max_size=8).filter(lambda name: name.strip(".") == name)
-contents = st.dictionaries(st.lists(names, min_size=1, max_size=3).map("/".join), st.binary(max_size=64), min_size=1)
-plain_contents = contents.filter(
-    lambda files: not any(other.startswith(f"{name}/") for name in files for other in files)
-)
 
 
 @pytest.fixture
@@ -45,16 +34,13 @@ def read(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@settings(max_examples=25, deadline=None)
-@given(files=plain_contents)
-def test_a_committed_artifact_is_read_back_and_verifies(files: dict[str, bytes]) -> None:
-    with tempfile.TemporaryDirectory() as root:
-        store = ArtifactStore(Path(root))
-        record = made(store, files)
-        assert read(store.path(record.sha256)) == files
-        assert set(record.files) == set(files)
-        assert store.record(record.sha256) == record
-        store.verify(record.sha256)
+def test_a_committed_artifact_is_read_back_and_verifies(store: ArtifactStore) -> None:
+    files = {"a": b"", "a.b/c d/ç-_.x": bytes(range(256)), "a_-.b": b"rows"}
+    record = made(store, files)
+    assert read(store.path(record.sha256)) == files
+    assert set(record.files) == set(files)
+    assert store.record(record.sha256) == record
+    store.verify(record.sha256)
 
 
 def replace_by_link(folder: Path) -> None:
@@ -75,9 +61,7 @@ def replace_by_link(folder: Path) -> None:
         (lambda folder: rewrite_record(folder, "summary.json", "summary.jsom"), "was altered"),
     ],
 )
-def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
-    store: ArtifactStore, damage: Callable[[Path], None], reported: str
-) -> None:
+def test_damage_is_named_and_mended(store: ArtifactStore, damage: Callable[[Path], None], reported: str) -> None:
     record = made(store)
     damage(store.path(record.sha256))
     with pytest.raises(ArtifactDamaged, match=reported):
@@ -89,9 +73,7 @@ def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
 @pytest.mark.parametrize("read", ["tasks.lineage.store.artifacts.file_sha256", "pathlib.Path.read_bytes"])
-def test_an_unreadable_file_is_not_lost_and_is_not_made_again(
-    store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, read: str, number: int
-) -> None:
+def test_unreadable_is_not_lost(store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, read: str, number: int) -> None:
     record = made(store)
 
     def refuse(*_: object) -> None:
@@ -152,9 +134,7 @@ def test_a_record_names_other_inputs_and_is_as_whole_as_before(store: ArtifactSt
 
 
 @pytest.mark.parametrize("renames", [1, 2, 3])
-def test_a_relinking_that_was_killed_is_finished_by_the_next(
-    store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, renames: int
-) -> None:
+def test_killed_relinking_is_finished(store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, renames: int) -> None:
     record, left, replace = made(store), renames, Path.replace
 
     class Killed(BaseException):
@@ -174,18 +154,3 @@ def test_a_relinking_that_was_killed_is_finished_by_the_next(
     store.relink(record.sha256, {"e" * 64: "b" * 64})
     store.verify(record.sha256)
     assert store.record(record.sha256).inputs == {"prompts": "b" * 64}
-
-
-def test_everything_that_is_wrong_is_reported_and_not_only_the_first(store: ArtifactStore) -> None:
-    first, other = made(store, {"a.txt": b"um", "b/c.txt": b"dois"}), made(store, {"plan.json": b"{}"})
-    for record, name in ((first, "a.txt"), (other, "plan.json")):
-        path = store.path(record.sha256) / name
-        path.chmod(0o644)
-        path.write_bytes(path.read_bytes()[::-1])
-    (store.path(first.sha256) / "b" / "c.txt").rename(store.path(first.sha256) / "b" / "d.txt")
-    assert verify(store, [first.sha256, other.sha256], silent) == (
-        ArtifactFault(first.sha256, "dataset", "a.txt", "altered"),
-        ArtifactFault(first.sha256, "dataset", "b/c.txt", "missing"),
-        ArtifactFault(first.sha256, "dataset", "b/d.txt", "added"),
-        ArtifactFault(other.sha256, "dataset", "plan.json", "altered"),
-    )

@@ -23,13 +23,9 @@ LONGEST = 8
 
 
 def save_model(folder: Path, *, tied: bool = True, pieces: bool = False, family: str = "qwen3") -> Path:
-    """Save a small decoder in bfloat16, the same one at each call.
+    """Save a small decoder of a family in bfloat16, the same at each call; SentencePiece's tokenizer has pieces.
 
-    Args:
-        folder: Where it goes.
-        tied: Whether its head is its embeddings.
-        pieces: Whether its tokenizer is SentencePiece's, as Tucano2's is, and not byte-level.
-        family: Its type; the configurations of others than Qwen3 are published without the size of a head.
+    The configurations of others than Qwen3 are published without the size of a head.
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM

@@ -30,9 +30,7 @@ def _written(weights: Path, template: str | None, *asked: tuple[str, str]) -> st
 
 
 @pytest.mark.parametrize("template", [None, TURNS + ASK])
-def test_it_writes_the_prompt_that_training_wrote_and_the_evaluated_decoding(
-    template: str | None, tmp_path: Path
-) -> None:
+def test_modelfile_has_the_prompt_and_decoding_of_the_evaluation(template: str | None, tmp_path: Path) -> None:
     text = _written(save_model(tmp_path), template, ASKED)
     assert text is not None
     turn = "<|im_start|>system\n{{ .System }}<|im_end|>\n<|im_start|>user\n{{ .Prompt }}<|im_end|>\n"

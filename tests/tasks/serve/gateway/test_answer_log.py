@@ -17,13 +17,18 @@ class Line(BaseModel):
     number: int
 
 
+def written(folder: Path, *numbers: int, days: int = 9) -> None:
+    """Let a gateway of its own write a line on each of as many days."""
+    log = DailyFile(folder, days=days)
+    for day, number in enumerate(numbers):
+        log.append(Line(number=number), NOW + timedelta(days=day))
+    log.close()
+
+
 def test_each_day_has_its_file_and_old_ones_are_removed(tmp_path: Path) -> None:
     others = tmp_path / "notes.jsonl"
     others.write_text("a shop's own\n")
-    log = DailyFile(tmp_path, days=2)
-    for day in range(5):
-        log.append(Line(number=day), NOW + timedelta(days=day))
-    log.close()
+    written(tmp_path, *range(5), days=2)
     assert sorted(file.stem for file in tmp_path.glob("2026-*.jsonl")) == ["2026-03-03", "2026-03-04", "2026-03-05"]
     assert others.exists()
 
@@ -31,9 +36,7 @@ def test_each_day_has_its_file_and_old_ones_are_removed(tmp_path: Path) -> None:
 def test_a_line_that_a_killed_machine_left_unfinished_is_cut_off(tmp_path: Path) -> None:
     file = tmp_path / "2026-03-01.jsonl"
     file.write_text('{"number":1}\n{"num')
-    log = DailyFile(tmp_path, days=9)
-    log.append(Line(number=2), NOW)
-    log.close()
+    written(tmp_path, 2)
     assert file.read_text() == '{"number":1}\n{"number":2}\n'
 
 

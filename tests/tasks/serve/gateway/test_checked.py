@@ -8,49 +8,13 @@ from typing import Any
 import pytest
 
 from schemas.tasks import TaskName
-from tasks.commerce.registry import TASKS
+from tests.cases import cases_of
 from tests.chat_server import says
 from tests.gateway import Gateway, running, served_model
 from tests.tasks.bag_of_words.test_bag import REVIEWS, learned
 
-SHOUT = "COMPRE em www.x.io"
-STATES = "Estado | Receita | Pedidos\nSP | R$ 9.000 | 90\nRO | R$ 600 | 9"
-ASKED: dict[TaskName, dict[str, Any]] = {
-    "extraction": {"review": "Demorou e veio quebrado"},
-    "insights": {"period": "jan/2018 a mai/2018", "table": STATES},
-    "push": {"product": "coleiras", "offer": "20% de desconto", "segment": "todos"},
-    "churn": {"state": "SP", "orders": 1, "spent": 90, "silent_days": 200, "mean_rating": 5},
-}
-FINDING = {"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP", "acao": ""}
-REASON = {"campo": "Dias desde a última compra", "valor": "200", "aponta": "sai"}
-FIELDS = json.loads(TASKS["extraction"].answer({"fields": {"main_complaint": "veio quebrado"}, "rating": 1}))
-
-
-def _findings(*changed: dict[str, Any]) -> str:
-    return json.dumps({"achados": [FINDING | each for each in changed]}, ensure_ascii=False)
-
-
-def _reasons(*changed: dict[str, Any], **fields: Any) -> str:
-    answer = {"risk_score": 0.8, "churn": True, "reasons": [REASON | each for each in changed]}
-    return json.dumps(answer | fields, ensure_ascii=False)
-
-
-HOSTILE = (
-    "",
-    SHOUT,
-    "[" * 3_000,
-    json.dumps({SHOUT: SHOUT}),
-    _findings({"linha": SHOUT}, {"linha": {"a": [SHOUT]}}),
-    _findings({"fato": "razao", "outra": SHOUT}, {"nota": SHOUT}),
-    _reasons({"campo": SHOUT}, {"valor": SHOUT}, {"aponta": SHOUT}),
-    _reasons({}, reasoning=SHOUT),
-    _reasons({})[:-1] + f',"churn":"{SHOUT}"}}',
-    json.dumps(FIELDS | {"main_complaint": SHOUT}),
-    json.dumps(FIELDS | {"main_complaint": "\ud800"}),
-    f"{SHOUT} {json.dumps(FIELDS)}",
-    f"{{produto}}: {{oferta}}. {SHOUT}",
-    "\x00 {produto} \u2028 {oferta}",
-)
+CASES = cases_of(__file__)
+ASKED: dict[TaskName, dict[str, Any]] = CASES["ASKED"]
 
 
 class Script:
@@ -78,7 +42,7 @@ def _ask(shop: Gateway, task: TaskName, answer: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("task", ASKED)
 def test_no_word_of_a_hostile_answer_is_sent_and_the_reason_is(shop: Gateway, task: TaskName) -> None:
-    for answer in HOSTILE:
+    for answer in CASES["HOSTILE"]:
         found = _ask(shop, task, answer)
         assert "COMPRE" not in json.dumps(found), answer
         assert not found["checked"], answer
@@ -90,18 +54,10 @@ def test_no_word_of_a_hostile_answer_is_sent_and_the_reason_is(shop: Gateway, ta
 
 
 def test_true_parts_are_sent_and_both_it_and_the_answer_are_logged(shop: Gateway) -> None:
-    said = {
-        "insights": (_findings({}, {"fato": "menor"}), "achado 2: a tabela não diz isso"),
-        "churn": (_reasons({}, {"campo": "Nota média", "valor": "1,0"}), "motivo 2: o perfil não diz isso"),
-        "extraction": (json.dumps(FIELDS | {"main_complaint": "o vendedor mentiu"}), "main_complaint omitido"),
-        "push": ("{produto}: {oferta}, frete grátis.", "trocada por um texto simples"),
-    }
-    shown = {"insights": "R$ 9.000", "churn": "200 dias", "extraction": '"main_complaint":""', "push": "Coleiras: 20%"}
-    for task in ASKED:
-        answer, reason = said[task]
+    for task, answer, reason, shown in CASES["PARTLY_TRUE"]:
         found = _ask(shop, task, answer)
         assert found["reason"].startswith(reason)
-        assert shown[task] in found["text"]
+        assert shown in found["text"]
         line = shop.logged()[-1]
         assert (line["completion"], line["shown"], line["reason"]) == (answer, found["text"], found["reason"])
 

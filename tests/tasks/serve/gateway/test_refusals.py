@@ -8,21 +8,12 @@ from pathlib import Path
 import pytest
 
 from tasks.serve.gateway.limits import read_tokens
+from tests.cases import cases_of
 from tests.gateway import Gateway, running, says_right
 
+CASES = cases_of(__file__)
 CPF = "529.982.247-25"
-CHAT = "/v1/chat/completions"
 SENTIMENT = "/v1/tasks/sentiment"
-ASKED = [{"role": "user", "content": "a"}]
-REFUSED: list[tuple[str, object, int, str]] = [
-    (SENTIMENT, {"review": "x" * 5_001}, 422, "invalid_request"),
-    (SENTIMENT, {"review": "bom", "other": 1}, 422, "invalid_request"),
-    ("/v1/tasks/weather", {"review": "bom"}, 404, "no_such_request"),
-    (CHAT, {"model": "gpt", "messages": ASKED}, 404, "unknown_model"),
-    (CHAT, {"model": "shop", "messages": ASKED}, 404, "unknown_model"),
-    (CHAT, {"model": "shop/push", "messages": []}, 400, "invalid_request"),
-    ("/v1/tasks/push", {"product": CPF, "offer": {"a": CPF}, CPF: 1}, 422, "invalid_request"),
-]
 HOSTILE = {
     "none": b"",
     "no UTF-8": b"\xff\xfe",
@@ -34,7 +25,8 @@ HOSTILE = {
 
 
 def test_requests_that_cannot_be_answered_are_refused_in_one_form_without_their_own_words(gateway: Gateway) -> None:
-    for path, body, status, code in REFUSED:
+    too_long = [SENTIMENT, {"review": "x" * 5_001}, 422, "invalid_request"]
+    for path, body, status, code in (*CASES["REFUSED"], too_long):
         response = gateway.http.post(path, json=body)
         assert (response.status_code, response.json()["error"]["code"]) == (status, code), (path, body)
         assert CPF not in response.text
@@ -47,9 +39,7 @@ def test_hostile_json_is_a_clients_mistake(gateway: Gateway) -> None:
         assert response.json()["error"]["message"], name
 
 
-def test_a_task_that_raises_is_answered_in_openais_form_and_the_connection_lives(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_raising_task_is_an_error_500(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     ask = {"product": "panelas", "offer": "frete grátis", "segment": "todos"}
     with monkeypatch.context() as patch:
         patch.setattr("tasks.commerce.push.scorer.serve", lambda *_: float("10.20.30"))
