@@ -35,6 +35,7 @@ Cell = str | int | float
 Columns = Sequence[str] | Mapping[str, str]
 Item = TypeVar("Item")
 Found = TypeVar("Found")
+Key = TypeVar("Key")
 
 
 class Result(BaseModel):
@@ -91,14 +92,10 @@ class Report:
     def table(
         self, title: str, columns: Columns, rows: Iterable[Sequence[Cell] | None], *, left: Collection[str] = ()
     ) -> None:
-        """Print a table.
+        """Print a table; cells of the first column, and of those named in `left`, are at the left.
 
-        Args:
-            title: Its title.
-            columns: Names of the columns, or each name with the format of the numbers below it, such as ",.0f"; cells
-                of the first are at the left, those of the others at the right.
-            rows: Cells of each row, a text as it is; None draws a line.
-            left: Further columns whose cells are at the left.
+        Columns are names, or each name with the format of the numbers below it, such as ",.0f"; a row of None draws a
+        line.
         """
         forms = list(columns.values()) if isinstance(columns, Mapping) else [""] * len(columns)
         # A table's own title would be as narrow as the table.
@@ -143,16 +140,8 @@ def run_benchmark(
 ) -> int:
     """Run a benchmark, and keep the result of a whole run: one without options, as `make bench` starts it.
 
-    Args:
-        package: The benchmark's package, whose last part is its name.
-        doc: Description of its figures and limits.
-        measure: Measures, prints, and notes missed limits.
-        arguments: Adds the options.
-        given: Arguments instead of the command's.
-        results: Folder of kept results.
-
-    Returns:
-        Exit code: 1 where a limit was missed, 2 for bad input.
+    The package's last part is its name, `doc` describes figures and limits, and `arguments` adds the options; tests
+    give arguments in place of the command's. The exit code is 1 where a limit was missed, 2 for bad input.
     """
     name = package.rpartition(".")[2]
     parser = ArgumentParser(prog=f"python -m {package}", description=doc, formatter_class=_Help)
@@ -189,16 +178,29 @@ def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iter
 
 
 def map_in_processes(
-    work: Callable[[Item], Found], items: Sequence[Item], what: str, *, chunk: int = 1, processes: int = PROCESSES
+    work: Callable[[Item], Found], items: Sequence[Item], what: str, *, chunk: int = 1
 ) -> Iterator[Found]:
-    """Yield what the work returns of each item, in their order; dividing them among processes changes none.
+    """Yield what the work, which child processes import, returns of each item, in their order.
 
-    Args:
-        work: A function that child processes can import; after a failure no further item begins.
-        items: Its arguments.
-        what: Words beside the progress bar.
-        chunk: Items that a process takes at a time.
-        processes: Processes at once, each of which keeps what it has imported.
+    Each process takes `chunk` items at a time, and keeps what it has imported; `what` is beside the progress bar.
     """
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
         yield from progress(pool.map(work, items, chunksize=chunk), what, len(items))
+
+
+def simulate_in_chunks(
+    work: Callable[[tuple[Item, int, tuple[int, int]]], Found],
+    wanted: Mapping[Key, tuple[Item, int]],
+    what: str,
+    chunk: int,
+) -> dict[Key, list[Found]]:
+    """Return what the work returns of each part of each wanted count: its item, the part's count, its random stream."""
+    parts = [
+        (key, (item, min(chunk, count - done), (number, done)))
+        for number, (key, (item, count)) in enumerate(wanted.items())
+        for done in range(0, count, chunk)
+    ]
+    found: dict[Key, list[Found]] = {key: [] for key in wanted}
+    for (key, _), each in zip(parts, map_in_processes(work, [part for _, part in parts], what), strict=True):
+        found[key].append(each)
+    return found

@@ -21,11 +21,7 @@ def benchmark_names() -> set[str]:
 
 
 def page(results: Path = RESULTS) -> str:
-    """Return the page as Markdown, made of a folder of kept results.
-
-    Raises:
-        ValueError: The template lacks a benchmark, or names one that does not exist.
-    """
+    """Return the page as Markdown, made of kept results; ValueError where the template lacks a benchmark."""
     from jinja2 import Environment, StrictUndefined
 
     named: set[str] = set()

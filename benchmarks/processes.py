@@ -5,9 +5,9 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import psutil
 
@@ -23,25 +23,18 @@ class Watched:
     exit_code: int
 
 
-def watch(
-    *arguments: str, every: float, memory: Literal["rss", "pss"] = "rss", success: Sequence[int] = (0,)
-) -> Watched:
+def watch(*arguments: str, every: float, success: Sequence[int] = (0,)) -> Watched:
     """Run `python -m` with these arguments, and sample its memory as `watch_command` does."""
-    found = watch_command([sys.executable, "-m", *arguments], every=every, memory=memory)
+    found = watch_command([sys.executable, "-m", *arguments], every=every)
     if found.exit_code not in success:
         raise SystemExit(f"{' '.join(arguments)}: the process ended with exit code {found.exit_code}")
     return found
 
 
 def watch_command(
-    command: Sequence[str],
-    *,
-    every: float,
-    memory: Literal["rss", "pss"] = "rss",
-    folder: Path | None = None,
-    environment: Mapping[str, str] | None = None,
+    command: Sequence[str], *, every: float, folder: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> Watched:
-    """Run a command, and sample its memory."""
+    """Run a command, and sample its memory, of which what processes share counts once."""
     started = time.monotonic()
     process = psutil.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment)
     ended, peak = threading.Event(), 0
@@ -49,7 +42,8 @@ def watch_command(
     def sample() -> None:
         nonlocal peak
         while not ended.wait(every):
-            peak = max(peak, _memory(process, memory))
+            with suppress(psutil.NoSuchProcess):
+                peak = max(peak, sum(map(_memory, [process, *process.children(recursive=True)])))
 
     sampler = threading.Thread(target=sample, daemon=True)
     sampler.start()
@@ -60,14 +54,8 @@ def watch_command(
     return Watched(output, seconds, peak / 1e9, process.returncode)
 
 
-def _memory(process: psutil.Process, kind: str) -> int:
-    total = 0
+def _memory(process: psutil.Process) -> int:
     try:
-        for each in [process, *process.children(recursive=True)]:
-            try:
-                total += int((each.memory_full_info() if kind == "pss" else each.memory_info())._asdict()[kind])
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                continue
-    except psutil.NoSuchProcess:
-        return total
-    return total
+        return int(process.memory_full_info().pss)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return 0

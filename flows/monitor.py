@@ -56,19 +56,13 @@ def _send_new_alarms(config: Config, monitored: Monitored) -> None:
     An alarm is marked as sent once a server with an automation that waits for it has received it. After a kill before
     that, or where no server, or one without such an automation, is there, the next run sends it again.
     """
-    champion, artifact, found = monitored.champion, monitored.stage.record, monitored.found
-    folder = config.state.root / ALARMS_FOLDER
-    service = [asdict(monitored.silence)] if monitored.silence else []
-    if monitored.is_new:
-        service += found["operations"]
-        drift = found["drift"]
-        sent = SentAlarms(folder, champion.names[0], artifact.inputs["evaluation"], champion.promoted_at)
-        alarms = alarms_of(drift)
-        new = sent.new(alarms)
-        _send(DRIFT_EVENT, monitored, sent, alarms, new, drift["reasons"])
-    sent = SentAlarms(folder, champion.model)
-    alarms = [alarm["kind"] for alarm in service]
-    new = sent.new(alarms, OPERATIONS if monitored.is_new else ("silence",))
+    champion, found, folder = monitored.champion, monitored.found, config.state.root / ALARMS_FOLDER
+    evaluation, drift = monitored.stage.record.inputs["evaluation"], found["drift"]
+    sent, alarms = SentAlarms(folder, champion.names[0], evaluation, champion.promoted_at), alarms_of(drift)
+    _send(DRIFT_EVENT, monitored, sent, alarms, sent.new(alarms), drift["reasons"])
+    service = [*([asdict(monitored.silence)] if monitored.silence else []), *found["operations"]]
+    sent, alarms = SentAlarms(folder, champion.model), [alarm["kind"] for alarm in service]
+    new = sent.new(alarms, OPERATIONS)
     _send(OPERATIONS_EVENT, monitored, sent, alarms, new, [each["reason"] for each in service if each["kind"] in new])
 
 

@@ -1,8 +1,8 @@
 """Flows `training` and `inference`: the deployments on the GPU machine that work for a retraining elsewhere."""
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from prefect import flow
 from prefect.runtime import flow_run
@@ -17,23 +17,21 @@ from flows.stages.train import train
 from schemas.config.config import Config
 from schemas.errors import InputError
 
-FUNCTIONS: Final[Mapping[str, Callable[..., Iterable[StageResult | None]]]] = {
-    "train": lambda session, given: train(session, given).values(),
-    "model": lambda session, given, name: [make_model(name, session, given["dataset"], further=given.get("base"))],
-    "merge": lambda session, given, name: [
-        merge(session, given["base"].record, given["policy"].record, given["dataset"], name=name)
-    ],
-    "answer": lambda session, given, **who: [
-        answer(
-            session,
-            given["dataset"],
-            given["plan"],
-            Answering(**{role: given[role].record for role in WEIGHTS if role in given}, **who),
-        )
-    ],
-    "sheet": lambda session, given, tasks: [
-        sheet(session, given["prompts"], given["dataset"], given["base"], tuple(tasks))
-    ],
+FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    "train": lambda session, given, seed: train(session, given, seeds=(seed,))[seed],
+    "model": lambda session, given, name: make_model(name, session, given["dataset"], further=given.get("base")),
+    "merge": lambda session, given, name: merge(
+        session, given["base"].record, given["policy"].record, given["dataset"], name=name
+    ),
+    "answer": lambda session, given, **who: answer(
+        session,
+        given["dataset"],
+        given["plan"],
+        Answering(**{role: given[role].record for role in WEIGHTS if role in given}, **who),
+    ),
+    "sheet": lambda session, given, tasks: sheet(
+        session, given["prompts"], given["dataset"], given["base"], tuple(tasks)
+    ),
 }
 """All that another machine may ask for: functions of a session, artifacts by role, and the request's call."""
 
@@ -49,13 +47,16 @@ def _work(config: Config, request: RemoteRequest | None = None) -> None:
             "no promotion is wanted, which requests what needs weights and runs this deployment"
         )
 
-    def make(given: Mapping[str, StageResult]) -> list[StageResult]:
-        session = Session(config, run=request.pipeline_run, fresh=request.fresh, keys=frozenset(request.stage_keys))
+    def make() -> StageResult:
+        session = Session(config, run=request.pipeline_run, fresh=request.fresh, only=request.stage_key)
         session.recorder.end_abandoned()
-        return [made for made in FUNCTIONS[request.function](session, given, **request.call) if made is not None]
+        given = {role: session.result(exchange.fetch(sha256)) for role, sha256 in request.artifacts.items()}
+        made: StageResult = FUNCTIONS[request.function](session, given, **request.call)
+        return made
 
     with deployed(config):
-        open_exchange(config).answer(request, make)
+        exchange = open_exchange(config)
+        exchange.answer(request, make)
         shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
 
 

@@ -14,7 +14,7 @@ from flows.runtime.console import captured
 from flows.runtime.prefect_client import emit_held
 from flows.runtime.runs import add_tags, deployed, is_recorded, logging_of_chain, profile_of_run, run_name
 from flows.runtime.session import open_recorder, open_store
-from flows.stages.answers import Made, rung_makers
+from flows.stages.answers import rung_makers
 from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.child_pool import do_all, expect_stage_children, pool_of
 from flows.stages.evaluate import evaluate
@@ -49,8 +49,6 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     """
     with deployed(config), logging_of_chain():
         started = time.monotonic()
-        policies: Mapping[int, StageResult] = {}
-        for_rungs: Mapping[str, Made] = {}
         report, decision = dict[str, Any](), dict[str, Any]()
         with _recorded(config) as run:
             session = Session(config, run, fresh=str(flow_run.root_flow_run_id) if fresh else None)
@@ -58,17 +56,14 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             given = {role: stages[name] for role, name in TRAINED_FROM.items()}
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
-            makers = rung_makers(session, given["dataset"], given["base"]) if evaluates else {}
-            if session.pool is not None:
-                # A training that fails ends what is made beside it.
-                works: dict[str, Callable[[], Any]] = {"train": partial(train, session, given), **makers}
-                made = session.pool.map(works, first_decides=True)
-                policies, for_rungs = made.pop("train"), made
-            elif until != "audit":
-                policies = train(session, given)
+            works: dict[str, Callable[[], Any]] = {} if until == "audit" else {"train": partial(train, session, given)}
+            works |= rung_makers(session, given["dataset"], given["base"]) if evaluates else {}
+            # A training that fails ends what is made beside it.
+            for_rungs = do_all(session.pool, works, first_decides=True)
+            policies: Mapping[int, StageResult] = for_rungs.pop("train", {})
             stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
             if evaluates:
-                stages |= evaluate(session, given, policies, for_rungs or do_all(None, makers))
+                stages |= evaluate(session, given, policies, for_rungs)
                 report |= read_report(stages["evaluate"].path)
             if until == "promote":
                 found = {"policy": policies[best_seed(policies)], "evaluation": stages["evaluate"]}
@@ -125,10 +120,13 @@ def _recorded(config: Config) -> Iterator[str]:
     }
     if (profile := profile_of_run()) is not None:
         tags["profile"] = profile
-    # What is left of `state` without its paths are addresses of this machine's stores.
-    known = {name: section for name, section in config.without_paths().items() if name != "state"}
-    with recorder.pipeline(_run_name(), tags, config=known) as run:
+    with recorder.pipeline(_run_name(), tags, config=compared_settings(config)) as run:
         yield run
+
+
+def compared_settings(config: Config) -> dict[str, Any]:
+    """Return the settings by which MLflow compares retrainings: no path and no address of this machine."""
+    return {name: section for name, section in config.without_paths().items() if name != "state"}
 
 
 def _given_to_training(session: Session) -> dict[str, StageResult]:

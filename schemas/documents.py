@@ -1,20 +1,23 @@
-"""The lines and rows that people and other programs exchange with the pipeline (docs/documents.md).
-
-What must hold from row to row is in `schemas.tables.rollout_tables`.
-"""
+"""The lines and rows that people and other programs exchange with the pipeline (docs/documents.md)."""
 
 import json
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 import orjson
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from schemas.errors import InputError
 from schemas.faults import first_fault
-from schemas.references import Share, Stars, check_reference
+from schemas.references import InUtc, Share, Stars, check_reference
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 
 RaterKind = Literal["human", "rubric", "model"]
@@ -23,7 +26,6 @@ _WHOLE_WITH_COMMA: Final = re.compile(r"(?<=\d),0+(?=\s*\Z)")
 _PSEUDONYM: Final = re.compile(r"\w[\w.\- ]{0,39}")
 _LARGEST: Final = 2**63 - 1
 """Largest integer that a table's column holds."""
-FIRST_YEAR: Final = 1970
 MOST_MILLISECONDS: Final = 1e9
 """Largest latency of an answer: eleven days."""
 MOST_DOLLARS: Final = 1e6
@@ -144,7 +146,7 @@ class LoggedAnswer(BaseModel):
     task: TaskName
     prompt: str
     completion: str
-    time: AwareDatetime
+    time: InUtc
     """Time of the request, with its zone, such as 2026-01-31T23:59:59-03:00."""
     model_version: str | None = Field(default=None, min_length=1)
     """The model that answered, as the serving side names it; NAME/VERSION separates the champion from others."""
@@ -157,17 +159,6 @@ class LoggedAnswer(BaseModel):
     """The reward in [0, 1], where the serving side scored the answer; monitoring computes its own."""
     rating: Stars | None = None
     """The asking person's rating of the answer, from 1 to 5."""
-
-    @field_validator("time")
-    @classmethod
-    def _time_is_of_our_days(cls, time: datetime) -> datetime:
-        try:
-            in_utc = time.astimezone(UTC)
-        except OverflowError:
-            raise ValueError("must be a time that UTC has too") from None
-        if in_utc.year < FIRST_YEAR:
-            raise ValueError(f"must not be before {FIRST_YEAR}")
-        return in_utc
 
     @model_validator(mode="after")
     def _reference_fits_its_task(self) -> Self:
@@ -182,7 +173,7 @@ class Feedback(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     request_id: str = Field(pattern=rf"^({'|'.join(TASK_NAMES)})-[0-9a-f]{{32}}$")
-    time: AwareDatetime
+    time: InUtc
     """Time when it became known."""
     reference: dict[str, Any] | None = None
     rating: Stars | None = None

@@ -1,7 +1,4 @@
-"""Expected failures, each with its exit code: user errors, gate refusals and interruptions.
-
-A full disk is known by the errors of the system and of the libraries that write, and has one sentence.
-"""
+"""Expected failures, each with its exit code: user errors, gate refusals and interruptions; and a full disk's."""
 
 import errno
 import re

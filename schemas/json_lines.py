@@ -1,4 +1,4 @@
-"""Reader of JSON Lines: one document per line, each validated, each fault named by its line."""
+"""Reader of JSON Lines: one document per line, each validated; the first fault is named by its line."""
 
 import json
 import math
@@ -10,11 +10,9 @@ from pydantic import BaseModel, ValidationError
 
 from schemas.errors import InputError
 from schemas.faults import first_fault, shown_place
-from schemas.text_file import wide_encoding
 
 Document = TypeVar("Document", bound=BaseModel)
 
-_MOST_NAMED = 5
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST = 64_000_000
 """Most bytes of a line: a file without line feeds would fill the memory."""
@@ -35,15 +33,8 @@ def stream_lines(
 ) -> Iterator[tuple[bytes, Document]]:
     """Yield the lines of a file of UTF-8 in its order, each with its document, one in memory at a time.
 
-    Lines that do not fit the model are skipped, and reported together once all were read.
-
-    Args:
-        path: The file.
-        model: Model of each line.
-        what: Name of the content for error messages, such as `rollouts`.
-        size: Number of bytes to read, where somebody is still appending to the file.
+    `what` names the content for messages. Of a file that somebody still appends to, only `size` bytes are read.
     """
-    faults = _Faults()
     number, blank = 0, 0
     try:
         # Read as bytes, because only a line feed ends a JSON line: text mode would also split at a carriage return.
@@ -54,40 +45,21 @@ def stream_lines(
                         f"{what} {path}: line {number} is longer than {_LONGEST // 10**6} MB; write one JSON object a "
                         "line, each with a line feed after it"
                     )
-                if number == 1 and (wide := wide_encoding(line)):
-                    raise InputError(f"{what} {path} is {wide}; save it as UTF-8")
                 text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
                 if not text.strip():
                     # Blank lines at the end are no fault.
                     blank += 1
                     continue
-                for at in range(number - blank, number):
-                    faults.add(at, "nothing is there; remove the line")
-                blank = 0
+                if blank:
+                    raise InputError(f"{what} {path}: line {number - blank}: nothing is there; remove the line")
                 try:
                     yield text, model.model_validate_json(text.decode("utf-8").rstrip("\n"), strict=True)
                 except ValueError as error:
-                    faults.add(number, _explain(error, model))
+                    raise InputError(f"{what} {path}: line {number}: {_explain(error, model)}") from None
     except OSError as error:
         raise InputError(f"{what} {path} cannot be read: {error.strerror}") from None
     if number == blank:
         raise InputError(f"{what} {path} is empty; it needs one JSON object a line")
-    if faults:
-        raise InputError(f"{what} {path}: {faults}")
-
-
-class _Faults(dict[str, list[int]]):
-    """Faulty lines, each fault named once: a whole file may have the same one."""
-
-    def add(self, line: int, fault: str) -> None:
-        self.setdefault(fault if fault in self or len(self) < _MOST_NAMED else "", []).append(line)
-
-    def __str__(self) -> str:
-        named = []
-        for fault, lines in self.items():
-            more = f" and {len(lines) - 1:,} more" if len(lines) > 1 else ""
-            named.append(f"line {lines[0]}{more}: {fault}" if fault else f"and {len(lines):,} more lines")
-        return "; ".join(named)
 
 
 def _explain(error: ValueError, model: type[BaseModel]) -> str:

@@ -1,13 +1,9 @@
 """Progress reports of long work."""
 
-from typing import Protocol
+from collections.abc import Callable
 
-
-class Progress(Protocol):
-    """Called by a stage with the units done, the units in total, and a few words on the current work."""
-
-    def __call__(self, done: int, total: int, text: str) -> None:
-        """Receive one report."""
+Progress = Callable[[int, int, str], None]
+"""Called by a stage with the units done, the units in total, and a few words on the current work."""
 
 
 def silent(done: int, total: int, text: str) -> None:

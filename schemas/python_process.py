@@ -8,11 +8,8 @@ from typing import Final
 
 
 def safe_environment() -> dict[str, str]:
-    """Return this process's environment for a child, in which no `html.py` of a user's folder passes for a library.
-
-    `python -m`, `python -c` and so multiprocessing put the current folder first on the path, and an empty entry of
-    PYTHONPATH names it too.
-    """
+    """Return this process's environment for a child, in which no `html.py` of a user's folder passes for a library."""
+    # `python -m` and `-c` put the current folder first on the path, and an empty entry of PYTHONPATH names it too.
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return {
         **os.environ,
@@ -26,10 +23,7 @@ OBJECTS_BETWEEN_COLLECTIONS: Final = 10_000
 
 
 def collect_rarely() -> None:
-    """Collect garbage less often than by Python's default, and not at the end of the process.
-
-    Importing torch and TRL makes a million objects that stay; walking through them again and again is a quarter of a
-    child's start.
-    """
+    """Collect garbage less often than by Python's default, and not at the end of the process."""
+    # Importing torch and TRL makes a million objects that stay; walking through them is a quarter of a child's start.
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     atexit.register(gc.freeze)

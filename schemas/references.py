@@ -5,10 +5,11 @@ reference: a field with null was asked, and the person could not tell; a field t
 """
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from schemas.faults import first_fault
 from schemas.json_lines import read_json_lines
@@ -18,6 +19,8 @@ Sentiment = Literal["positive", "neutral", "negative"]
 Stars = Annotated[int, Field(ge=1, le=5)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Text = Annotated[str, Field(min_length=1)]
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+InUtc = Annotated[AwareDatetime, Field(ge=_FIRST, lt=_LAST), AfterValidator(lambda time: time.astimezone(UTC))]
 
 
 class Reference(BaseModel):

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 
 REPOSITORY: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = frozenset({"flows", "tasks", "schemas"})
@@ -62,11 +62,7 @@ def source_digest(*entry_modules: str) -> str:
 
 
 def source_files(*entry_modules: str) -> dict[str, str]:
-    """Return the sha256 of each module and data file that the modules depend on, sorted by their names.
-
-    A module goes by its dotted name, and its digest is of its code alone; a data file by its path in the repository.
-    ValueError where one is missing, or a module cannot be read.
-    """
+    """Return the sha256 of each module's code, by its dotted name, and of each data file that the modules depend on."""
     with _ONE_AT_A_TIME:
         return dict(_closure(REPOSITORY, tuple(sorted(set(entry_modules)))))
 
@@ -138,11 +134,6 @@ def module_file(repository: Path, name: str) -> Path | None:
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
-@cache
-def _is_folder(repository: Path, name: str) -> bool:
-    return repository.joinpath(*name.split(".")).is_dir()
-
-
 def _running_statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """Yield every statement but those that are there for type checkers alone, those inside of others too."""
     waiting = list(tree.body)
@@ -165,9 +156,8 @@ def _imports(repository: Path, statements: Iterable[ast.stmt], package: str) -> 
             above = package.split(".")[: -statement.level + 1 or None] if statement.level else []
             module = ".".join([*above, *([statement.module] if statement.module else [])])
             yield module
-            if _is_folder(repository, module):
-                names = (f"{module}.{alias.name}" for alias in statement.names)
-                yield from (name for name in names if module_file(repository, name) is not None)
+            names = (f"{module}.{alias.name}" for alias in statement.names)
+            yield from (name for name in names if module_file(repository, name) is not None)
 
 
 def _modules_like(repository: Path, module: str, pattern: str) -> list[str]:

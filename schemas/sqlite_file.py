@@ -1,7 +1,4 @@
-"""SQLite files: one place that opens them, and says whether one is missing, in use, closed to us, damaged or foreign.
-
-A library that opens such a file by itself, as MLflow does, has its errors translated by `SqliteFile.failure`.
-"""
+"""SQLite files: one place that opens them, and says whether one is missing, in use, closed, damaged or foreign."""
 
 import re
 import sqlite3
@@ -140,14 +137,11 @@ class SqliteFile:
         newest, known = schema.revisions()
         if found == newest or (schema.upgrades_itself and found in known):
             return
-        installed = f"{schema.package} {version(schema.package)}"
-        has = f"{self.name} {self.path} has the schema {found or 'of no version'}, and {installed} has {newest}"
-        if found in known:
-            raise InputError(f"{has}: an older {schema.package} wrote it; copy the file, then run `{schema.upgrade}`")
         raise InputError(
-            f"{has}: a newer {schema.package} wrote it, or its upgrade was cut short; copy the file, then install that "
-            f"version, or put back the backup from before `{schema.upgrade}`, or move the file away to start a new one "
-            f"without {self.lost_without}"
+            f"{self.name} {self.path} has the schema {found or 'of no version'}, and {schema.package} "
+            f"{version(schema.package)} has {newest}: another version wrote it; copy the file, then run "
+            f"`{schema.upgrade}`, install that version, or move the file away to start a new one without "
+            f"{self.lost_without}"
         )
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 
 
 def listing(folder: Path) -> dict[str, tuple[int, str]]:

@@ -9,10 +9,11 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from benchmarks.checkpoints.course import Course, Event
-from benchmarks.checkpoints.worker import KEPT, TRAINING
+from benchmarks.checkpoints.worker import KEPT
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS
 from tasks.checkpoints.manifest import Manifest, is_live, parse_name
 from tasks.checkpoints.segments import FOLDER as SEGMENTS
+from tests.tasks.train.small_request import TRAINING
 
 LOST: Final = "a checkpoint that was reported as saved is lost"
 PASSED_OVER: Final = "a checkpoint is passed over that could have been resumed from"
@@ -32,8 +33,6 @@ class Verdict:
 
     counts: Counter[str] = field(default_factory=Counter)
     broken: dict[str, list[str]] = field(default_factory=lambda: {promise: [] for promise in PROMISES})
-    endings: Counter[str] = field(default_factory=Counter)
-    """Reasons of workers that ended without being killed."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,6 @@ class _Replay:
     def _on_created(self, event: Event) -> None:
         key, content = event["key"], event["content"]
         part, name = _part(key), PurePosixPath(key).stem
-        self._verdict.counts["damaged objects that were written again"] += key in self._struck
         self._struck.discard(key)
         self._present[key] = part != BLOBS or sha256(content).hexdigest() == name
         if part == MANIFESTS:
@@ -103,7 +101,6 @@ class _Replay:
             if was_whole and (pinned or (self._is_live(name) and len(kept) < KEPT)):
                 self._break(PRUNED, f"the manifest {name} with {len(kept)} newer ones" + ", pinned" * pinned)
             self._retired.add(name)
-            self._verdict.counts["removed by retention"] += 1
         elif part == PINS:
             place = parse_name(name)
             others = [parse_name(other) for other in self._names(PINS)]
@@ -120,7 +117,6 @@ class _Replay:
 
     def _on_made(self, event: Event) -> None:
         self._made[event["name"]] = event["digests"]
-        self._verdict.counts["made"] += 1
 
     def _on_saved(self, event: Event) -> None:
         name = event["name"]
@@ -148,7 +144,7 @@ class _Replay:
         self._said.setdefault(event["life"], []).append(event["sentence"])
 
     def _on_alarm(self, event: Event) -> None:
-        self._said.setdefault(event["life"], []).append(event["sentence"])
+        self._on_warning(event)
         if event["name"] == "checkpoint":
             self._verdict.counts["passed over"] += 1
             read = [name for name in self._manifests if name in event["sentence"]]
@@ -158,10 +154,9 @@ class _Replay:
     def _on_began(self, event: Event) -> None:
         life, found = event["life"], event["found"]
         search = self._searches[life]
+        # One that was replaced meanwhile decides nothing.
         if max(self._begun) > event["fencing"]:
-            self._verdict.counts["searches of workers that were replaced meanwhile"] += 1
             return
-        self._verdict.counts["searches"] += 1
         self._verdict.counts["searches that found one"] += found is not None
         whole = [name for name in search.live if name not in search.damaged]
         if whole and (found is None or found < whole[-1]):
@@ -183,15 +178,9 @@ class _Replay:
                 self._break(REPLACED, f"step {step} of {fencing} and not of {by}, in {found} in life {life}")
 
     def _on_ended(self, event: Event) -> None:
-        sentence = event["sentence"]
-        if not event["kind"]:
-            self._verdict.endings["left by itself"] += 1
-        elif event["kind"] == "LeaseLost":
-            reason = "learned that another had taken over" if "taken over" in sentence else "no heartbeat got through"
-            self._verdict.endings[reason] += 1
-        else:
-            self._verdict.endings[f"{event['kind']}: {sentence}"] += 1
-            self._break(UNFORESEEN, f"life {event['life']}: {sentence}")
+        # By itself, or since no heartbeat got through or another worker took over.
+        if event["kind"] not in ("", "LeaseLost"):
+            self._break(UNFORESEEN, f"life {event['life']}: {event['sentence']}")
 
     def _on_crashed(self, event: Event) -> None:
         self._break(UNFORESEEN, f"life {event['life']}: {event['sentence'].splitlines()[-1]}")

@@ -12,6 +12,7 @@ import random
 import signal
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,10 +21,11 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.checkpoints.worker import TRAINING, Order, Place, Strike, live
+from benchmarks.checkpoints.worker import Order, Place, Strike, live
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS
 from tasks.checkpoints.manifest import Manifest
 from tests.storage_server import Faults, StorageServer, storage_server
+from tests.tasks.train.small_request import TRAINING
 
 FATES: Final = {"killed": 9, "frozen": 5, "rivals": 3, "leaves": 3}
 """Fates of a worker, and their frequencies: killed, or frozen until its successor has begun; killed while another waits
@@ -52,17 +54,14 @@ _STARTING: Final = threading.Lock()
 
 @dataclass
 class Course:
-    """Everything that happened in one training."""
+    """Everything that happened in one training; the first has files that are sent in several parts."""
 
     number: int
-    """The first has files that are sent in several parts."""
     events: list[Event] = field(default_factory=list)
     """Events of the workers and of the store, by time; each has `at`, `life` and `event`."""
     faults: dict[str, int] = field(default_factory=dict)
-    """Number of faults, by kind."""
-    fates: dict[str, int] = field(default_factory=dict)
+    fates: Counter[str] = field(default_factory=Counter)
     deadlocks: list[str] = field(default_factory=list)
-    """Workers that did not end."""
     seconds: float = 0.0
 
 
@@ -103,13 +102,22 @@ class _Director:
     def play(self) -> None:
         """Run one worker, or two at once; at the end all have ended but the frozen ones."""
         fate = self._generator.choices(list(FATES), list(FATES.values()))[0]
-        self.course.fates[fate] = self.course.fates.get(fate, 0) + 1
+        self.course.fates[fate] += 1
         steps = 1000 if fate in {"killed", "rivals"} else self._generator.randint(*STEPS)
-        strike = self._draw_strike(fate)
+        strike = None
+        if fate in {"killed", "frozen"} and self._generator.random() < SHARE_PLACED:
+            number = signal.SIGKILL if fate == "killed" else signal.SIGSTOP
+            place = self._generator.choice(PLACES)
+            strike = Strike(place, 1 if place == "found" else self._generator.randint(1, 3), number)
         worker = self._start(steps, strike)
         if fate == "rivals":
             self._expect_end(self._start(self._generator.randint(*STEPS)))
-        self._wait_for_the_moment(worker, fate, strike)
+        moment = time.monotonic() + self._generator.uniform(*MOMENT_SECONDS)
+        if fate == "leaves" or strike is not None:
+            self._expect_end(worker)
+            moment = float("inf")
+        while worker in self._awake and time.monotonic() < moment and not self._noted(worker, "struck"):
+            self._attend(worker)
         if worker in self._awake and fate == "frozen":
             self._signal(worker, signal.SIGSTOP)
             worker.must_end = float("inf")
@@ -125,16 +133,6 @@ class _Director:
         if self._generator.random() < SHARE_LEAPT:
             self._server.clock_ahead += timedelta(minutes=self._generator.uniform(*LEAP_MINUTES))
 
-    def _wait_for_the_moment(self, worker: _Worker, fate: str, strike: Strike | None) -> None:
-        """Attend to a worker until its moment comes, or it has struck itself, or has ended."""
-        moment = float("inf")
-        if fate == "leaves" or strike is not None:
-            self._expect_end(worker)
-        else:
-            moment = time.monotonic() + self._generator.uniform(*MOMENT_SECONDS)
-        while worker in self._awake and time.monotonic() < moment and not self._noted(worker, "struck"):
-            self._attend(worker)
-
     def play_in_peace(self) -> None:
         """Wake the frozen worker and run one more, without faults."""
         self._server.faults.rate = 0.0
@@ -147,14 +145,6 @@ class _Director:
         """Leave no process behind."""
         for worker in [*self._awake, *self._asleep]:
             self._kill(worker)
-
-    def _draw_strike(self, fate: str) -> Strike | None:
-        """Return the place at which a worker strikes itself; None for a strike from outside at any moment."""
-        if fate not in {"killed", "frozen"} or self._generator.random() >= SHARE_PLACED:
-            return None
-        place = self._generator.choice(PLACES)
-        occurrence = 1 if place == "found" else self._generator.randint(1, 3)
-        return Strike(place, occurrence, signal.SIGKILL if fate == "killed" else signal.SIGSTOP)
 
     def _start(self, steps: int, strike: Strike | None = None) -> _Worker:
         if not self._free or self._generator.random() < SHARE_MOVED:

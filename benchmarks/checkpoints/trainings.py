@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +51,9 @@ class Moment:
     occurrence: int = 1
 
 
+NEVER: Final = Moment(0.0, "no part")
+
+
 @dataclass(frozen=True)
 class Strike:
     """A kill, and what it leaves for the next process."""
@@ -78,99 +81,59 @@ class Life:
     sentence: str = ""
     """Reason of its failure."""
 
-    @property
-    def position(self) -> int | None:
-        """Return the step that it had reached; None where it had not begun."""
-        return self.resumed_from if self.finished is None else self.finished
-
-    def under_way(self) -> str:
-        """Return the parts of its work that had begun and not ended at its last report."""
-        texts = [text for _, text in self.events]
-        counts = Counter(text.removesuffix(BEGINS) for text in texts if text.endswith(BEGINS))
-        counts.subtract(text.removesuffix(ENDS) for text in texts if text.endswith(ENDS))
-        parts = sorted(counts.elements())
-        if f"step{BEGINS}" not in texts:
-            return "loading"
-        return ", ".join(parts if {"step", "evaluation"} & set(parts) else [*parts, "between steps"])
-
-    def durations(self) -> dict[str, list[float]]:
-        """Return the seconds of each finished occurrence of each part."""
-        began: dict[str, float] = {}
-        found: dict[str, list[float]] = {}
-        for seconds, text in self.events:
-            if text.endswith(BEGINS):
-                began[text.removesuffix(BEGINS)] = seconds
-            elif text.endswith(ENDS) and text.removesuffix(ENDS) in began:
-                part = text.removesuffix(ENDS)
-                found.setdefault(part, []).append(seconds - began.pop(part))
-        return found
-
-
-class _Watch:
-    """Observer of a child, which acts on it at the moment."""
-
-    def __init__(self, moment: Moment | None, act: Act) -> None:
-        self.life, self.began = Life(), time.monotonic()
-        self.child: ChildProcess | None = None
-        self._moment, self._act = moment, act
-        self._seen = Counter[str]()
-        self._timer: threading.Timer | None = None
-
-    def started(self, child: ChildProcess) -> None:
-        self.child = child
-        if self._moment is not None and not self._moment.part:
-            self._set_timer(self._moment.seconds)
-
-    def progress(self, done: int, total: int, text: str) -> None:  # noqa: ARG002 - what `run_child` passes
-        self.life.events.append((time.monotonic() - self.began, text))
-        self._seen[text] += 1
-        moment = self._moment
-        if moment is not None and text == f"{moment.part}{BEGINS}" and self._seen[text] == moment.occurrence:
-            self._set_timer(moment.seconds)
+    def note(self, seconds: float, text: str) -> None:
+        """Note a report."""
+        self.events.append((seconds, text))
         if text.startswith(RESUMED):
-            self.life.resumed_from = int(text.removeprefix(RESUMED))
-        elif text == f"make the trainer{BEGINS}" and self.life.resumed_from is None:
-            self.life.resumed_from = 0
+            self.resumed_from = int(text.removeprefix(RESUMED))
+        elif text == f"make the trainer{BEGINS}" and self.resumed_from is None:
+            self.resumed_from = 0
 
-    def metrics(self, step: int, _: Mapping[str, float]) -> None:
-        self.life.finished = step
-
-    def end(self) -> Life:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()
-        self.life.seconds = time.monotonic() - self.began
-        if self.child is not None:
-            self.life.exit_code = self.child.wait()
-        return self.life
-
-    def _set_timer(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._strike)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _strike(self) -> None:
-        self.life.struck_at = time.monotonic() - self.began
-        if self.child is not None:
-            self._act(self.child)
+    def seconds_in(self, part: str) -> float:
+        """Return the seconds of all finished occurrences of a part, of which one ends before the next begins."""
+        ends = [seconds for seconds, text in self.events if text == f"{part}{ENDS}"]
+        begins = [seconds for seconds, text in self.events if text == f"{part}{BEGINS}"]
+        return sum(ends) - sum(begins[: len(ends)])
 
 
-def live(request: TrainRequest, folder: Path, moment: Moment | None = None, act: Act = kill) -> Life:
-    """Run the child on a request in a folder, as the train stage does, and act on it at the moment, if any."""
-    watch = _Watch(moment, act)
+def live(request: TrainRequest, folder: Path, moment: Moment = NEVER, act: Act = kill) -> Life:
+    """Run the child on a request in a folder, as the train stage does, and act on it at the moment."""
+    life, began, seen = Life(), time.monotonic(), Counter[str]()
+    children: list[ChildProcess] = []
+    timers: list[threading.Timer] = []
+
+    def strike() -> None:
+        life.struck_at = time.monotonic() - began
+        act(children[0])
+
+    def begins(part: str) -> None:
+        seen[part] += 1
+        if (part, seen[part]) == (moment.part, moment.occurrence):
+            timers.append(threading.Timer(moment.seconds, strike))
+            timers[-1].start()
+
+    def started(child: ChildProcess) -> None:
+        children.append(child)
+        begins("")
+
+    def progress(done: int, total: int, text: str) -> None:  # noqa: ARG001 - what `run_child` passes
+        life.note(time.monotonic() - began, text)
+        if text.endswith(BEGINS):
+            begins(text.removesuffix(BEGINS))
+
+    def metrics(step: int, _: Mapping[str, float]) -> None:
+        life.finished = step
+
     try:
-        run_child(
-            CHILD,
-            request,
-            folder,
-            interpreter=None,
-            progress=watch.progress,
-            metrics=watch.metrics,
-            started=watch.started,
-        )
+        run_child(CHILD, request, folder, interpreter=None, progress=progress, metrics=metrics, started=started)
     except TucanoError as error:
-        watch.life.sentence = str(error)
-    return watch.end()
+        life.sentence = str(error)
+    for timer in timers:
+        timer.cancel()
+        timer.join()
+    life.seconds = time.monotonic() - began
+    life.exit_code = children[0].wait()
+    return life
 
 
 @dataclass(frozen=True)
@@ -182,8 +145,6 @@ class Result:
     checkpoint: Mapping[str, str]
     """The sha256 of each file of the final checkpoint but one: the last adapter, the optimizer and every state."""
     chosen_step: int
-    drawn_by: str
-    """The engine of its rollouts."""
     rounds: int
     """Rounds of all prompts of a task, at least."""
 
@@ -196,11 +157,7 @@ class Result:
 
 
 def result_of(request: TrainRequest, folder: Path) -> Result:
-    """Read a finished training's policy, and its last checkpoint from the mirror into an empty folder.
-
-    Raises:
-        InputError: The mirror has no whole checkpoint that is pinned as the final one.
-    """
+    """Read a finished training's policy, and its last checkpoint from the mirror into an empty folder."""
     mirror = open_mirror(request.mirror, request.training)
     final = mirror.pins().get("final")
     manifests = [manifest for manifest in mirror.manifests() if manifest.name == final]
@@ -217,7 +174,6 @@ def result_of(request: TrainRequest, folder: Path) -> Result:
             name: sha256(_decided(folder / name)).hexdigest() for name in manifests[0].files if name != HAS_TIMES
         },
         chosen_step=summary["chosen_step"],
-        drawn_by=summary["rollouts_drawn_by"],
         rounds=min(queue["round"] for name, queue in queues.items() if name != "mix"),
     )
 
@@ -237,49 +193,30 @@ class Run:
     """A training to its end, including all kills."""
 
     lives: Sequence[Life]
-    emptied: Sequence[bool]
-    """For each life, whether it began in an empty folder."""
     result: Result | None
     """None where it did not end by itself."""
 
-    @property
-    def kills(self) -> int:
-        """Return how often it was killed."""
-        return sum(life.exit_code == -signal.SIGKILL for life in self.lives)
-
-    def lost(self, place: int) -> int | None:
-        """Return the steps that were repeated because one of its lives ended; None where it had reached none."""
-        position = self.lives[place].position
-        later = [life.resumed_from for life in self.lives[place + 1 :] if life.resumed_from is not None]
-        return None if position is None or not later else position - later[0]
-
-    def verdict(self, wanted: Result) -> str:
-        """Return yes where it was killed, and ended as the wanted training did."""
-        if self.result is None:
-            return f"no: exit code {self.lives[-1].exit_code}, {self.lives[-1].sentence}"
-        if not self.kills:
-            return "no: it was not killed"
-        changed = self.result.differences(wanted)
-        return f"no: {', '.join(changed)}" if changed else "yes"
+    def lost(self) -> list[int]:
+        """Return the steps that were repeated after each kill, where a step had been finished."""
+        return [
+            life.finished - after.resumed_from
+            for life, after in pairwise(self.lives)
+            if life.finished is not None and after.resumed_from is not None
+        ]
 
 
 def run(request: TrainRequest, folder: Path, strikes: Callable[[Sequence[Life]], Strike | None]) -> Run:
     """Train to the end in an empty folder; `strikes` gives the next kill, None where it may run to its end."""
     lives: list[Life] = []
-    emptied: list[bool] = []
-    machine, is_empty = 1, True
+    machine = 1
     while True:
         strike = strikes(lives)
         here = request.model_copy(update={"output": folder / f"output-{len(lives) + 1}"})
-        life = live(here, folder / f"machine-{machine}", strike.moment if strike else None)
+        life = live(here, folder / f"machine-{machine}", strike.moment if strike else NEVER)
         lives.append(life)
-        emptied.append(is_empty)
         if life.exit_code != -signal.SIGKILL:
-            break
-        is_empty = strike is not None and strike.empties
-        machine += is_empty
-    result = None if life.exit_code else result_of(here, folder / "final")
-    return Run(lives, emptied, result)
+            return Run(lives, None if life.exit_code else result_of(here, folder / "final"))
+        machine += strike is not None and strike.empties
 
 
 def make_request(profile: str, settings: Sequence[str], state: Path, mirror: str, training: str) -> TrainRequest:
@@ -314,18 +251,3 @@ def request_again(config: Config, policy: str, state: Path, mirror: str, trainin
         training=training,
         output=state / "output",
     )
-
-
-def draw_strike(generator: random.Random, part: str, calm: Life, done: float, empties: bool) -> Strike:
-    """Draw a moment inside a part of the work, or anywhere where it is empty, by an uninterrupted life's durations.
-
-    `done` is the share of the steps that is done already.
-    """
-    durations = calm.durations()
-    if not part:
-        loading = next(seconds for seconds, text in calm.events if text == f"step{BEGINS}")
-        return Strike(Moment(generator.uniform(0, loading + 0.9 * (1 - done) * (calm.seconds - loading))), empties)
-    # Not the last of the remaining ones, for then nothing may be left.
-    occurrences = max(1, int(0.8 * (1 - done) * len(durations[part])))
-    length = sorted(durations[part])[len(durations[part]) // 2]
-    return Strike(Moment(generator.uniform(0, length), part, generator.randint(1, occurrences)), empties)

@@ -34,12 +34,10 @@ from tasks.checkpoints.manifest import MANIFEST_FILE, Manifest, checkpoint_name
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore
 from tasks.policy.child import Channel
-from tasks.train.request import TrainRequest
 from tasks.train.resume import lease
 from tasks.train.resume.preemption import Preemption
+from tests.tasks.train.small_request import request_of
 
-BASE: Final = "b" * 64
-TRAINING: Final = "training"
 KEPT: Final = 3
 """Newest checkpoints that the mirror keeps."""
 LEASE_SECONDS: Final = 4.0
@@ -50,8 +48,6 @@ UPLOAD_CHUNK: Final = 4 << 20
 """Part size of a large upload, instead of 32 MB: several parts of 9 MB, each of which may fail."""
 HISTORY_FILE: Final = "history.json"
 """The fencing number under which each step was trained."""
-
-
 Place = Literal["found", "proved", "saved"]
 """The checkpoint to resume from is found, but not recorded; the lease is proved to be held, but the manifest not
 written; the checkpoint is mirrored, but not pinned, and nothing is pruned."""
@@ -63,7 +59,6 @@ class Strike:
 
     place: Place
     occurrence: int
-    """The first time that it gets there is 1."""
     signal: int
     """SIGKILL, or SIGSTOP: frozen."""
 
@@ -77,11 +72,9 @@ class Order:
     machine: str
     """Name of the machine that it pretends to be on."""
     folder: Path
-    """The machine's disk."""
     steps: int
     """Number of steps after which it leaves by itself."""
     address: str
-    """URL of the storage service."""
     ledger: Path
     log: Path
     seed: int
@@ -192,7 +185,10 @@ class _Witnessed(Mirror):
 
 
 def _work(order: Order, ledger: _Ledger) -> None:
-    request, generator = _request(order.folder), random.Random(f"{order.seed} {order.life}")
+    settings = {"keep_checkpoints": KEPT, "preemption": {"lease_seconds": LEASE_SECONDS}}
+    request = request_of(TrainConfig.model_validate(settings), order.folder, order.folder)
+    request = request.model_copy(update={"mirror": "gs://checkpoints"})
+    generator = random.Random(f"{order.seed} {order.life}")
     order.folder.mkdir(parents=True, exist_ok=True)
     channel = Channel(cast("IO[str]", ledger))
     with lease.acquire_training(request, order.folder, channel, Preemption(25)) as held:
@@ -231,24 +227,3 @@ def _files(order: Order, history: list[int]) -> dict[str, bytes]:
 def _fill(files: Mapping[str, bytes], folder: Path) -> None:
     for name, content in files.items():
         (folder / name).write_bytes(content)
-
-
-def _request(folder: Path) -> TrainRequest:
-    """Return a request with the fields that checkpoints read."""
-    preemption = {"lease_seconds": LEASE_SECONDS}
-    return TrainRequest(
-        config=TrainConfig.model_validate({"keep_checkpoints": KEPT, "preemption": preemption}),
-        spec="grounded",
-        validation_temperature=0.1,
-        validation_batch_size=1,
-        max_prompt_tokens=1,
-        seed=0,
-        base=folder / "base",
-        base_sha256=BASE,
-        dataset=folder / "dataset",
-        store=folder / "store",
-        audit=folder / "audit",
-        mirror="gs://checkpoints",
-        training=TRAINING,
-        output=folder / "output",
-    )

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,14 +36,11 @@ PROJECT: Final = ("torch", "transformers", "pydantic", "polars", "datasets", "pe
 
 @dataclass(frozen=True)
 class Group:
-    """Checks that share a process."""
+    """Checks that share a process, within a time limit: what a module's `measure` yields."""
 
     module: str
-    """Module of this package; its `measure` yields the rows."""
     title: str
-    """Shown in the table where the group cannot be measured."""
     seconds: float
-    """Time limit."""
     needs: tuple[str, ...] = ()
     """Modules that must be importable."""
     needs_gpu: bool = False
@@ -51,11 +48,10 @@ class Group:
 
 
 GROUPS: Final = (
-    Group("environment", "environment", 90),
     Group("training", "training by the real child", 420, PROJECT),
     Group("answers", "answers and merge", 120, PROJECT),
     Group("rollouts", "rollouts by vLLM", 150, (*PROJECT, "vllm"), needs_gpu=True),
-    Group("memory", "memory of a step", 75, (*PROJECT, "bitsandbytes")),
+    Group("guided", "guided decoding by vLLM", 120, (*PROJECT, "vllm"), needs_gpu=True),
 )
 """In order: without time for all of them, the last are skipped."""
 
@@ -105,26 +101,23 @@ def measure_all(groups: Sequence[Group], scale: Scale, work: Path, seconds: floa
     rows = []
     for group in groups:
         Console(stderr=True).print(f"{group.title} ...")
-        rows += _measure(group, scale, work, deadline, seconds)
+        # A CPU's time depends on what else it does.
+        left = min(group.seconds if scale.on_gpu else seconds, deadline - time.monotonic())
+        if missing := [name for name in group.needs if importlib.util.find_spec(name) is None]:
+            rows.append(Row(group.title, f"needs {', '.join(missing)}", "", "not here"))
+        elif group.needs_gpu and not scale.on_gpu:
+            rows.append(Row(group.title, "needs a GPU", "", "not here"))
+        elif left < MIN_SECONDS:
+            rows.append(Row(group.title, f"not begun: the {seconds:.0f} s were over", "is measured", "MISSED"))
+        else:
+            failure = _run(group, scale, work, left)
+            rows += read_rows(rows_file(work, group.module))
+            rows += [Row(group.title, failure, "ends", "MISSED")] if failure else []
     return rows
 
 
-def _measure(group: Group, scale: Scale, work: Path, deadline: float, seconds: float) -> list[Row]:
-    if missing := [name for name in group.needs if importlib.util.find_spec(name) is None]:
-        return [Row(group.title, f"needs {', '.join(missing)}", "", "not here")]
-    if group.needs_gpu and not scale.on_gpu:
-        return [Row(group.title, "needs a GPU", "", "not here")]
-    # A CPU's time depends on what else it does.
-    left = min(group.seconds if scale.on_gpu else seconds, deadline - time.monotonic())
-    if left < MIN_SECONDS:
-        return [Row(group.title, f"not begun: the {seconds:.0f} s were over", "is measured", "MISSED")]
-    failure = _run(group, scale, work, left)
-    rows = read_rows(rows_file(work, group.module))
-    return rows if failure is None else [*rows, Row(group.title, failure, "ends", "MISSED")]
-
-
-def _run(group: Group, scale: Scale, work: Path, seconds: float) -> str | None:
-    """Run a group's process; return a description of its failure, or None."""
+def _run(group: Group, scale: Scale, work: Path, seconds: float) -> str:
+    """Run a group's process; return a description of its failure, empty where there was none."""
     log = work / f"{group.module}.log"
     command = [sys.executable, "-m", "benchmarks.gpu_check.group", group.module, str(work), json.dumps(asdict(scale))]
     paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -144,21 +137,15 @@ def _run(group: Group, scale: Scale, work: Path, seconds: float) -> str | None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     if process.returncode == 0:
-        return None
-    _print_logs(work, earlier)
+        return ""
+    # A child's log holds what failed, and its folder is removed at the end.
+    for grown in sorted(file for file in work.rglob("*.log") if file.stat().st_size != earlier.get(file)):
+        text = grown.read_text(encoding="utf-8", errors="replace")
+        Console(stderr=True).print(f"{grown.relative_to(work)}:\n{text[-SHOWN:]}", markup=False, highlight=False)
     if timed_out:
         return f"killed after {seconds:.0f} s"
-    text = log.read_text(encoding="utf-8", errors="replace")
-    last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "nothing was said")
-    return f"exit code {process.returncode}: {last[:200]}"
-
-
-def _print_logs(work: Path, earlier: Mapping[Path, int]) -> None:
-    """Print the ends of all logs that have grown: a child's holds what failed, and its folder is removed at the end."""
-    for log in sorted(work.rglob("*.log")):
-        if log.stat().st_size != earlier.get(log):
-            text = log.read_text(encoding="utf-8", errors="replace")
-            Console(stderr=True).print(f"{log.relative_to(work)}:\n{text[-SHOWN:]}", markup=False, highlight=False)
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    return f"exit code {process.returncode}: {next(filter(None, reversed(lines)), 'nothing was said').strip()[:200]}"
 
 
 def print_table(rows: Sequence[Row], card: str) -> None:

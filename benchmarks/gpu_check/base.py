@@ -1,21 +1,17 @@
-"""Scale of the check, rows of its table, and models of a shape with random weights."""
+"""Scale of the check, and rows of its table."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from tasks.train.sizing.memory import KNOWN_SHAPES, DecoderShape
-
-if TYPE_CHECKING:
-    import torch
 
 POLICY: Final = "Polygl0t/Tucano2-qwen-0.5B-Instruct"
 TINY: Final = DecoderShape("qwen3", 2, 64, 4, 2, 32, 128, 1024, tied=True)
 """Shape with the smallest head that vLLM computes on a CPU."""
 SEED: Final = 7
-CONTEXT_TOKENS: Final = 4096
 Verdict = Literal["ok", "MISSED", "not here"]
 
 
@@ -57,9 +53,8 @@ class Row:
 
     name: str
     measured: str
-    """The finding, in words and numbers."""
     limit: str
-    """The limit; empty where a figure is only reported."""
+    """Empty where a figure is only reported."""
     verdict: Verdict
     """`not here` where it needs something that is not installed, or a GPU."""
     figures: Mapping[str, Any] = field(default_factory=dict)
@@ -87,30 +82,3 @@ def read_rows(file: Path) -> list[Row]:
     if not file.exists():
         return []
     return [Row(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
-
-
-def build(shape: DecoderShape, device: str, dtype: "torch.dtype", **more: Any) -> Any:
-    """Return a model of a shape, created on its device; `more` are settings of its configuration."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    config = AutoConfig.for_model(
-        shape.kind,
-        vocab_size=shape.vocabulary,
-        hidden_size=shape.width,
-        intermediate_size=shape.feed_forward,
-        num_hidden_layers=shape.layers,
-        num_attention_heads=shape.heads,
-        num_key_value_heads=shape.key_value_heads,
-        head_dim=shape.head_size,
-        max_position_embeddings=CONTEXT_TOKENS,
-        tie_word_embeddings=shape.tied,
-        bos_token_id=None,
-        **more,
-    )
-    with torch.random.fork_rng(), torch.device(device):
-        torch.manual_seed(SEED)
-        model = AutoModelForCausalLM.from_config(config, dtype=dtype)
-    if model.num_parameters() != shape.parameters:
-        raise AssertionError(f"the model has {model.num_parameters():,} weights, and its shape {shape.parameters:,}")
-    return model

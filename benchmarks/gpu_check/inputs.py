@@ -5,9 +5,9 @@ import random
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.gpu_check.base import SEED, Scale, build
+from benchmarks.gpu_check.base import SEED, Scale
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.documents import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
@@ -20,6 +20,9 @@ from tasks.synthesize.simulated import as_prompt_row, simulate_store
 from tasks.train.request import TrainRequest
 from tasks.train.sizing.memory import DecoderShape
 
+if TYPE_CHECKING:
+    import torch
+
 CHECKED_TASKS: Final[tuple[TaskName, ...]] = ("push", "sentiment")
 """Tasks whose reference answers are short: a policy of random weights learns from these."""
 LEARNT_TOKENS: Final = 1024
@@ -27,6 +30,7 @@ LEARNT_TOKENS: Final = 1024
 STEPS: Final = 3
 UNINTERRUPTED: Final = "training"
 """Folder of the training that nobody interrupts; later groups read its adapter."""
+CONTEXT_TOKENS: Final = 4096
 DIGEST: Final = "0" * 64
 
 
@@ -90,6 +94,30 @@ def write_base(shape: DecoderShape, folder: Path, texts: list[str]) -> None:
     # A random model samples from all of its entries: each must be a word of its own, or answers could not be compared.
     vocabulary.update({f"Ġ{number}": number for number in range(len(vocabulary), shape.vocabulary)})
     file.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
+
+
+def build(shape: DecoderShape, device: str, dtype: "torch.dtype", **more: Any) -> Any:
+    """Return a model of a shape with random weights; `more` are settings of its configuration."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    config = AutoConfig.for_model(
+        shape.kind,
+        vocab_size=shape.vocabulary,
+        hidden_size=shape.width,
+        intermediate_size=shape.feed_forward,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.key_value_heads,
+        head_dim=shape.head_size,
+        max_position_embeddings=CONTEXT_TOKENS,
+        tie_word_embeddings=shape.tied,
+        bos_token_id=None,
+        **more,
+    )
+    with torch.random.fork_rng(), torch.device(device):
+        torch.manual_seed(SEED)
+        return AutoModelForCausalLM.from_config(config, dtype=dtype)
 
 
 def _audit() -> AuditRecord:

@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks.gpu_check.base import Row, Scale, row_of
 from benchmarks.gpu_check.inputs import STEPS, recipe_of, request_of
-from benchmarks.gpu_check.training import WATCHED, Trained, describe_speed, preflight_row, train
+from benchmarks.gpu_check.training import WATCHED, Trained, preflight_row, speed_row, train
 from schemas.config.profiles import load_config
 
 PROFILE: Final = "l4-next"
@@ -36,7 +36,7 @@ def measure(scale: Scale, work: Path) -> Iterator[Row]:
     trained = train(scale, request_of(scale, work, TRAINING, recipe), work / TRAINING, WATCHED)
     yield preflight_row(f"preflight, {PROFILE}", work / TRAINING)
     yield from sampling_rows(trained)
-    yield memory_row(f"steps, vLLM {'asleep' if own.sleep else 'awake'} in updates", trained, scale)
+    yield speed_row(f"steps, vLLM {'asleep' if own.sleep else 'awake'} in updates", trained, trained.observed, scale)
 
 
 def sampling_rows(trained: Trained) -> Iterator[Row]:
@@ -59,19 +59,3 @@ def sampling_rows(trained: Trained) -> Iterator[Row]:
         "base weights, vLLM", "as before, bit for bit" if same else "changed by the training", "as before",
         within=same,
     )  # fmt: skip
-
-
-def memory_row(name: str, trained: Trained, scale: Scale) -> Row:
-    """Return the time and memory of a step, vLLM's own included."""
-    speed, peaks, held = trained.speed(), trained.observed["peaks"], trained.observed.get("held_bytes")
-    parts = ", ".join(f"{part} {peak / 1e9:.1f} GB" for part, peak in peaks.items())
-    measured = "; ".join(
-        filter(None, [describe_speed(speed), parts, held and f"holds {held / 1e9:.1f} GB of the card"])
-    )
-    return row_of(
-        name,
-        measured,
-        f"{scale.gigabytes:g} GB" if held else "",
-        {**speed, "peaks": peaks, "held_bytes": held},
-        within=held is None or held <= scale.gigabytes * 1e9,
-    )

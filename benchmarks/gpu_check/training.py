@@ -51,18 +51,9 @@ class Trained:
         values = [metrics[name] for step, metrics in sorted(self.metrics.items())[1:] if name in metrics]
         return fmean(values) if values else None
 
-    def speed(self) -> dict[str, float | None]:
-        """Return its seconds a step, by part, and the sampled tokens a second."""
-        names = ("step_time", "seconds/generation", "seconds/update", "sampling/tokens_per_second")
-        return {name: self.mean(name) for name in names}
-
 
 def train(scale: Scale, request: TrainRequest, folder: Path, module: str, kill_in_step: int | None = None) -> Trained:
-    """Run a child on a request in a folder, and kill it at the beginning of a step, counted from 1, if requested.
-
-    Raises:
-        TucanoError: It failed.
-    """
+    """Run a child on a request in a folder, and kill it at the beginning of a step, counted from 1, if requested."""
     os.environ.update(scale.allocator_settings())
     metrics: dict[int, Mapping[str, float]] = {}
     children: list[ChildProcess] = []
@@ -89,14 +80,8 @@ def train(scale: Scale, request: TrainRequest, folder: Path, module: str, kill_i
     return Trained(metrics, observed, resumed[0] if resumed else None)
 
 
-def describe_speed(speed: Mapping[str, float | None]) -> str:
-    """Return the seconds a step and the tokens a second in words."""
-    step, tokens = speed["step_time"], speed["sampling/tokens_per_second"]
-    return f"{step:.2f} s a step, {tokens:,.0f} tokens/s sampled" if step and tokens else "no step was measured"
-
-
 def measure(scale: Scale, work: Path) -> Iterator[Row]:
-    """Yield the figures of a training on this GPU, and whether a killed one ends as an uninterrupted one."""
+    """Yield whether a killed training resumes and ends as an uninterrupted one, and the figures of both."""
     backend = "unsloth" if scale.on_gpu and find_spec("unsloth") else "transformers"
     recipe = recipe_of(scale, "l4", backend=backend)
     name = f"{backend} {'NF4' if recipe.load_in_4bit else 'unquantized'}"
@@ -105,12 +90,12 @@ def measure(scale: Scale, work: Path) -> Iterator[Row]:
     watched = train(scale, killed, folder, WATCHED, kill_in_step=STEPS)
     yield preflight_row(f"preflight, {name}", folder)
     yield from observed_rows(name, watched.observed)
+    resumed = train(scale, killed.model_copy(update={"output": work / KILLED / "output"}), folder, WATCHED)
+    yield _resumed_row(resumed)
     request = request_of(scale, work, UNINTERRUPTED, recipe)
     plain = train(scale, request, work / UNINTERRUPTED, PLAIN)
-    peak = max(watched.observed["peaks"].values(), default=None)
-    yield speed_row(name, plain, peak, scale)
-    resumed = train(scale, killed.model_copy(update={"output": work / KILLED / "output"}), folder, WATCHED)
-    yield _resumed_row(request, killed, resumed, work)
+    yield _end_row(request, killed, work)
+    yield speed_row(f"steps, {name}", plain, watched.observed, scale)
 
 
 def preflight_row(name: str, folder: Path) -> Row:
@@ -125,9 +110,6 @@ def preflight_row(name: str, folder: Path) -> Row:
 
 def observed_rows(name: str, observed: Any) -> Iterator[Row]:
     """Yield the observations after the preflight and before the first validation."""
-    beside, scales = observed["scales_beside_weights"], observed["scales"]
-    measured = f"{beside} of {scales} weights have their scales beside them" if scales else "nothing is quantized"
-    yield row_of(f"quantized weights, {name}", measured, "all", within=beside == scales)
     types = observed["adapter_types"]
     yield row_of(f"adapter, {name}", " and ".join(types), "float32", {"types": types}, within=types == ["float32"])
     asked, first, whole = observed["asked"], observed["same_first_token"], observed["same_answer"]
@@ -141,17 +123,32 @@ def observed_rows(name: str, observed: Any) -> Iterator[Row]:
     )
 
 
-def speed_row(name: str, trained: Trained, peak: int | None, scale: Scale) -> Row:
-    """Return the time and memory of a step."""
-    speed = trained.speed()
-    measured, limit = describe_speed(speed), ""
-    if peak is not None:
-        measured, limit = f"{measured}, peak {peak / 1e9:.1f} GB", f"{scale.gigabytes:g} GB"
-    fits = peak is None or peak <= scale.gigabytes * 1e9
-    return row_of(f"steps, {name}", measured, limit, {**speed, "peak_bytes": peak}, within=fits)
+def speed_row(name: str, trained: Trained, observed: Mapping[str, Any], scale: Scale) -> Row:
+    """Return the time of a step, and the memory of its parts and all that the card holds at the end."""
+    names = ("step_time", "seconds/generation", "seconds/update", "sampling/tokens_per_second")
+    speed = {name: trained.mean(name) for name in names}
+    step, tokens = speed["step_time"], speed["sampling/tokens_per_second"]
+    parts = [f"{step:.2f} s a step, {tokens:,.0f} tokens/s sampled" if step and tokens else "no step was measured"]
+    sizes = observed["peaks"] | ({"held at the end": observed["held_bytes"]} if "held_bytes" in observed else {})
+    parts += [f"{part} {size / 1e9:.1f} GB" for part, size in sizes.items()]
+    fits = max(sizes.values(), default=0) <= scale.gigabytes * 1e9
+    limit = f"{scale.gigabytes:g} GB" if sizes else ""
+    return row_of(name, "; ".join(parts), limit, {**speed, "bytes": sizes}, within=fits)
 
 
-def _resumed_row(request: TrainRequest, killed: TrainRequest, resumed: Trained, work: Path) -> Row:
+def _resumed_row(resumed: Trained) -> Row:
+    restored = resumed.observed.get("restored", {"adapter": False, "optimizer": False})
+    parts = [f"{name} {'' if same else 'NOT '}restored bit for bit" for name, same in restored.items()]
+    return row_of(
+        f"killed in step {STEPS} and resumed",
+        f"at step {resumed.resumed_at}; {', '.join(parts)}",
+        "both",
+        {"resumed_at": resumed.resumed_at, **restored},
+        within=bool(resumed.resumed_at) and all(restored.values()),
+    )
+
+
+def _end_row(request: TrainRequest, killed: TrainRequest, work: Path) -> Row:
     from safetensors.torch import load_file
 
     folders = [_final_checkpoint(of, work / f"final-{of.training}") for of in (request, killed)]
@@ -159,27 +156,15 @@ def _resumed_row(request: TrainRequest, killed: TrainRequest, resumed: Trained, 
     apart = max(float((found[name] - wanted[name]).abs().max()) for name in wanted)
     apart /= max(float(values.abs().max()) for values in wanted.values())
     learnt = max(float(values.abs().max()) for name, values in wanted.items() if "lora_B" in name)
-    optimizers = [_digest(folder, "optimizer") for folder in folders]
-    restored = resumed.observed.get("restored", {"adapter": False, "optimizer": False})
-    measured = (
-        f"at step {resumed.resumed_at}; adapter {'restored' if restored['adapter'] else 'NOT restored'}, optimizer "
-        f"{'restored' if restored['optimizer'] else 'NOT restored'} bit for bit; at the end the adapter is "
-        f"{f'{apart:.1e} off' if apart else 'the same bit for bit'}, the optimizer "
-        f"{'the same' if len(set(optimizers)) == 1 else 'another'}"
-    )
+    same_optimizer = len({_digest(folder, "optimizer") for folder in folders}) == 1
     return row_of(
-        f"killed in step {STEPS} and resumed",
-        measured,
-        f"restored, {ROUNDING:.1e} off",
-        {
-            "apart": apart,
-            "learnt": learnt,
-            "same_optimizer": len(set(optimizers)) == 1,
-            "resumed_at": resumed.resumed_at,
-            **restored,
-        },
+        "its end beside that of one that nobody killed",
+        f"adapter {f'{apart:.1e} off' if apart else 'the same bit for bit'}, optimizer "
+        f"{'the same' if same_optimizer else 'another'}; the adapter moved by {learnt:.1e}",
+        f"{ROUNDING:.1e} off, moved",
+        {"apart": apart, "learnt": learnt, "same_optimizer": same_optimizer},
         # A fresh adapter's second factor is zero: while it is, equality proves nothing.
-        within=learnt > 0 and bool(resumed.resumed_at) and all(restored.values()) and apart <= ROUNDING,
+        within=learnt > 0 and apart <= ROUNDING,
     )
 
 

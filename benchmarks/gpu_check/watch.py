@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import torch
 from safetensors.torch import load_file
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerCallback, TrainerState, TrainingArguments
 
 from benchmarks.gpu_check.child import BEGINS
 from schemas.disk import write_whole
@@ -36,17 +36,12 @@ class Watch(TrainerCallback):  # type: ignore[misc]
         self._file = file
         self._observed: dict[str, Any] = {"peaks": {}}
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
-    ) -> None:
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
         """Record what the preflight or the resume has left."""
         self._note_peak("preflight")
-        beside, scales = quantization_scales(self._model)
         adapter = [values.dtype for values in self._model.parameters() if values.requires_grad]
         self._note(
             padding=self._inputs.trainable.tokenizer.padding_side,
-            scales=scales,
-            scales_beside_weights=beside,
             adapter_types=sorted({str(dtype).removeprefix("torch.") for dtype in adapter}),
         )
         if self._inputs.checkpoint is not None:
@@ -55,18 +50,16 @@ class Watch(TrainerCallback):  # type: ignore[misc]
             self._note(**single_and_batched(self._trainer, self._inputs))
         self._note_base("base_before")
 
-    def on_step_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
-    ) -> None:
+    def on_step_begin(self, _: TrainingArguments, state: TrainerState, *__: Any, **___: Any) -> None:
         """Record which step begins; what came since the last one was a validation and a checkpoint."""
         self._note_peak("validation")
         self._inputs.channel.progress(state.global_step, state.max_steps, f"{BEGINS}{state.global_step + 1}")
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+    def on_step_end(self, *_: Any, **__: Any) -> None:
         """Record the step's peak."""
         self._note_peak("step")
 
-    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+    def on_train_end(self, *_: Any, **__: Any) -> None:
         """Record the GPU memory that is held."""
         self._note_peak("validation")
         self._note_base("base_after")
@@ -88,21 +81,6 @@ class Watch(TrainerCallback):  # type: ignore[misc]
     def _note(self, **values: Any) -> None:
         self._observed.update(values)
         write_whole(self._file, json.dumps(self._observed))
-
-
-def quantization_scales(model: Any) -> tuple[int, int]:
-    """Return how many quantized weights have all of their scales on their own device, and how many there are."""
-    beside = found = 0
-    for weights in model.parameters():
-        state = getattr(weights, "quant_state", None)
-        if state is None:
-            continue
-        tensors = [state.absmax, state.code]
-        if state.nested:
-            tensors += [state.offset, state.state2.absmax, state.state2.code]
-        found += 1
-        beside += all(tensor.device == weights.device for tensor in tensors)
-    return beside, found
 
 
 def single_and_batched(trainer: Any, inputs: Any) -> dict[str, Any]:

@@ -37,7 +37,6 @@ def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--folder", type=Path, help="work here and leave it, in place of a temporary folder")
     parser.add_argument("--only", default="", help="regular expression of the commands to run")
-    parser.add_argument("--print", action="store_true", help="print what each command prints")
 
 
 def measure(report: Report, options: Namespace) -> None:
@@ -47,15 +46,14 @@ def measure(report: Report, options: Namespace) -> None:
     with TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary)).absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        same = sum([_is_same(row, folder, report, options.print) for row in chosen])
+        same = sum([_is_same(row, folder, report) for row in chosen])
     report.line(f"{same} of {len(chosen)} capabilities are as their rows say; {time.monotonic() - began:.0f} s.")
 
 
-def _is_same(row: dict[str, str], folder: Path, report: Report, is_printed: bool) -> bool:
+def _is_same(row: dict[str, str], folder: Path, report: Report) -> bool:
     state = shlex.quote(str(folder / "state"))
     script = f"D={shlex.quote(str(folder))}; RUN='--profile {PROFILE} --state {state}'; {row['command']}"
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    began = time.monotonic()
     ended = subprocess.run(
         ["bash", "-o", "pipefail", "-c", script],
         cwd=REPOSITORY,
@@ -69,9 +67,6 @@ def _is_same(row: dict[str, str], folder: Path, report: Report, is_printed: bool
     printed = " ".join(ended.stdout.split())
     is_same = ended.returncode == int(row["code"]) and row["text"] in printed
     report.limit(is_same, f"`{row['command']}` gave {ended.returncode}, and: {printed[-300:]}")
-    if is_printed:
-        seconds = time.monotonic() - began
-        sys.stderr.write(f"$ {row['command']}\n{ended.stdout}\n[{ended.returncode} in {seconds:.1f} s]\n\n")
     return is_same
 
 

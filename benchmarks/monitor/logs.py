@@ -7,16 +7,13 @@ its prompt; the queries run. The champion is a registered version whose test ans
 
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.processes import watch
 from schemas.config.config import AUDIT_FOLDER, StateConfig
 
 ROWS: Final = 1_000_000
@@ -27,49 +24,31 @@ LIMIT: Final = 180.0
 DAYS: Final = 34
 MODEL: Final = "tucano2-commerce"
 ROLLOUTS: Final = AUDIT_FOLDER / "rollouts.jsonl"
-EXIT_CODES: Final = (0, 3)
-"""Exit codes of `tucano monitor`: without drift, and with it."""
 
 
-@dataclass(frozen=True)
-class Took:
-    """Durations and sizes."""
-
-    wall: float
-    """Seconds of the command, start included."""
-    megabytes: float
-    different: int
-    """Distinct answers among the rows."""
-
-
-def measured(rows: int, asked: int) -> Took:
-    """Write logs with that many answers, each distinct one so often, and run `tucano monitor` on them."""
+def measured(rows: int) -> tuple[float, float]:
+    """Write logs with that many answers, and run `tucano monitor` on them; return its seconds, and their megabytes."""
     with tempfile.TemporaryDirectory() as folder:
         state, logs = Path(folder) / "state", Path(folder) / "logs.jsonl"
         _promote(state)
         with logs.open("w", encoding="utf-8") as file:
-            file.writelines(_lines(rows, asked))
-        line = [sys.executable, "-m", "flows", "monitor", str(logs), "--profile", "local", "--json"]
-        line += ["--set", f"state.root={state}"]
-        began = time.monotonic()
-        ended = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
-        wall = time.monotonic() - began
-        if ended.returncode not in EXIT_CODES:
-            raise RuntimeError(f"tucano monitor ended with {ended.returncode}")
-        document = json.loads(ended.stdout)
-        if document["logs"]["answers"] != rows:
-            raise RuntimeError(f"of {rows:,} rows {document['logs']['answers']:,} were looked at")
-        return Took(wall, logs.stat().st_size / 1e6, -(-rows // asked))
+            file.writelines(_lines(rows))
+        command = ("flows", "monitor", str(logs), "--profile", "local", "--json", "--state", str(state))
+        # With drift it ends with 3.
+        ended = watch(*command, every=1.0, success=(0, 3))
+        if (read := json.loads(ended.output)["logs"]["answers"]) != rows:
+            raise RuntimeError(f"of {rows:,} rows {read:,} were looked at")
+        return ended.seconds, logs.stat().st_size / 1e6
 
 
-def _lines(rows: int, asked: int) -> Iterator[str]:
+def _lines(rows: int) -> Iterator[str]:
     """Yield the logs, one JSON object a line, in the order of their times."""
     given = [json.loads(line) for line in ROLLOUTS.read_text(encoding="utf-8").splitlines()]
     known = [
         (json.dumps(each["prompt"], ensure_ascii=False)[:-1], each["task"], json.dumps(each["completion"]))
         for each in given
     ]
-    different = -(-rows // asked)
+    different = -(-rows // ASKED)
     first = datetime.now(UTC) - timedelta(days=DAYS)
     step = timedelta(days=DAYS) / (rows + 1)
     for row in range(rows):
@@ -84,14 +63,12 @@ def _lines(rows: int, asked: int) -> Iterator[str]:
 
 def _promote(root: Path) -> None:
     """Make a state folder whose champion answered the audit's prompts in its evaluation."""
-    from flows.runtime.session import EXPERIMENT, mlflow_store
+    from flows.runtime.session import mlflow_store
     from tasks.commerce.registry import joint_version
     from tasks.evaluate.answers.files import ROLLOUTS_FILE
     from tasks.evaluate.compare import write_report
     from tasks.lineage.mlflow.client import open_client
-    from tasks.lineage.mlflow.recorder import Recorder
-    from tasks.lineage.mlflow.registry import Registry
-    from tests.flows.promotable import BLOCK, commit
+    from tests.flows.promotable import BLOCK, Promotable, commit
 
     report: dict[str, Any] = {"overall": BLOCK, "tasks": {}, "gate": {"verdict": "promote", "reasons": []}}
     report |= {"identities": {"rewards": f"grounded {joint_version()}"}, "ground_truth": None}
@@ -102,25 +79,15 @@ def _promote(root: Path) -> None:
     )
     inputs = {"prompts": prompts.sha256, "answers-tuned": answers.sha256}
     evaluation = commit(root, "evaluation", lambda folder: write_report(report, folder), inputs)
-    uri, artifacts = mlflow_store(StateConfig(root=root))
-    recorder, registry = Recorder(uri, artifacts, EXPERIMENT), Registry(uri)
-    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
-        version = registry.register(
-            stage.run_id,
-            MODEL,
-            policy=policy,
-            evaluation=evaluation,
-            verdict="promote",
-            metrics={},
-            base_model=None,
-            load_in_4bit=False,
-        )
+    world = Promotable(root, base=policy, dataset=prompts)
+    version = world.register(policy, evaluation, "promote", MODEL)
     promotion = commit(
         root,
         "promotion",
         lambda folder: (folder / "decision.json").write_text("{}", encoding="utf-8"),
         {"policy": policy.sha256, "evaluation": evaluation.sha256},
     )
-    registry.promote(MODEL, "champion", "previous", version.version, promotion=promotion.sha256)
+    world.registry.promote(MODEL, "champion", "previous", version, promotion=promotion.sha256)
     since = datetime.now(UTC) - timedelta(days=DAYS + 1)
-    open_client(uri).set_model_version_tag(MODEL, version.version, "promoted_at", since.isoformat())
+    uri, _ = mlflow_store(StateConfig(root=root))
+    open_client(uri).set_model_version_tag(MODEL, version, "promoted_at", since.isoformat())

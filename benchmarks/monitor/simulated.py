@@ -4,7 +4,7 @@ Rewards are in [0, 1] on a grid of .05, tied and skewed: a latent normal value c
 twenty scores 0. The mix of tasks changes each day. The baseline is drawn from the same rewards.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
@@ -14,10 +14,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.monitor.drift import SHARE_BESIDE, Compared, Measure, find_drift
-from tasks.monitor.measures import LEAST
+from tasks.monitor.drift import find_drift
 from tasks.monitor.series import Baseline, Numbers, RewardCounts, standard_error
 
 MEANS: Final[dict[TaskName, float]] = {
@@ -31,22 +30,11 @@ MEANS: Final[dict[TaskName, float]] = {
 """Mean reward by task: the V4.2 report's of its tuned model, and two more."""
 DAYS: Final = 30
 GRID: Final = np.arange(21) / 20
-OFTEN: Final = 30 / MonitorConfig().days_between_false_alarms
-"""Evidence that is an alarm where one in 30 days is promised: ten years have too few to be counted."""
 _LATENT_SPREAD: Final = 0.45
 _ZEROS: Final = 0.05
 _MIX: Final = 6.0
 """Concentration of the Dirichlet distribution of a day's mix: mostly shares of .04 to .36."""
 _FIRST_DAY: Final = date(2026, 1, 1)
-_YES_OR_NO: Final = np.array([0.0, 1.0])
-_ANSWERED: Final = (1.0, 0.995, 0.98, 0.9, 0.7, 0.3)
-"""True shares of the six tasks: near 1, an evaluation that saw no refusal knows least."""
-_VALID: Final = (0.999, 0.99, 0.97, 0.95, 0.85, 0.5)
-_VARIED: Final = (0.99, 0.95, 0.8, 0.7, 0.6, 0.5)
-_WITH_REFERENCE: Final = 0.1
-"""Share of the answers with a reference in the log."""
-_NO_REWARDS: Final = RewardCounts(("push",), (_FIRST_DAY,), _YES_OR_NO, np.array([[[0.0, 1.0]]]))
-"""One good answer of a task without an evaluation: no alarm is of the reward."""
 
 
 @cache
@@ -63,13 +51,9 @@ def shares(task: TaskName, offset: float) -> Numbers:
     return at(brentq(lambda latent: float(at(latent) @ GRID) - wanted, -6.0, 6.0))
 
 
-def _baseline(task: str, drawn: Numbers, kept: float = 1.0) -> Baseline:
+def _baseline(task: str, drawn: Numbers) -> Baseline:
     error = standard_error(np.array(len(drawn)), drawn.sum(), (drawn**2).sum())
-    return Baseline(task, kept * float(drawn.mean()), kept * float(error), len(drawn), len(drawn))
-
-
-def _dates(days: int) -> tuple[date, ...]:
-    return tuple(_FIRST_DAY + timedelta(day) for day in range(days))
+    return Baseline(task, float(drawn.mean()), float(error), len(drawn), len(drawn))
 
 
 @dataclass(frozen=True)
@@ -114,7 +98,8 @@ class Month:
             task: _baseline(task, rng.choice(GRID, self.prompts, p=shares(task, 0.0))) for task in TASK_NAMES
         }
         counts = np.stack([self._day(day, rng) for day in range(self.days)], axis=1)
-        return baselines, RewardCounts(TASK_NAMES, _dates(self.days), GRID, counts)
+        dates = tuple(_FIRST_DAY + timedelta(day) for day in range(self.days))
+        return baselines, RewardCounts(TASK_NAMES, dates, GRID, counts)
 
     def _day(self, day: int, rng: np.random.Generator) -> Numbers:
         sizes = rng.multinomial(rng.poisson(self.requests), rng.dirichlet(np.full(len(TASK_NAMES), _MIX)))
@@ -124,55 +109,3 @@ class Month:
             for task, size, offset in zip(TASK_NAMES, sizes, offsets, strict=True)
         ]
         return np.array(rewards, dtype=float)
-
-
-@dataclass(frozen=True)
-class Beside:
-    """Days without drift of all measures beside the reward, each at the border of what must raise no alarm."""
-
-    prompts: int
-    """Prompts a task in the evaluation."""
-    requests: int = 170
-    """Answers to a task in a day, on average."""
-    days: int = MonitorConfig().days
-
-    def highest(self, stream: Sequence[int]) -> dict[Measure, float]:
-        """Draw such days; return each measure's highest evidence after any of them: an alarm from 1 on."""
-        drawn = dict(self._drawn(np.random.default_rng(stream)))
-        found = dict.fromkeys(drawn, 0.0)
-        for series in find_drift(_NO_REWARDS, {}, MonitorConfig(), beside=drawn).series:
-            found[series.measure] = max(found[series.measure], *series.evidence)
-        return found
-
-    def _drawn(self, rng: np.random.Generator) -> Iterator[tuple[Measure, Compared]]:
-        rewards = [shares(task, 0.0) for task in TASK_NAMES]
-        yield "answered", self._compared(rng, _YES_OR_NO, _yes(_ANSWERED), 1.0)
-        yield "valid", self._compared(rng, _YES_OR_NO, _yes(_VALID), 1.0)
-        # Of two answers one pair; a shop's answers have the least variety that counts as kept.
-        yield "varied", self._compared(rng, _YES_OR_NO, _yes(_VARIED), 0.5, LEAST)
-        yield "reference", self._compared(rng, GRID, rewards, _WITH_REFERENCE)
-
-    def _compared(
-        self, rng: np.random.Generator, values: Numbers, chances: Sequence[Numbers], part: float, kept: float = 1.0
-    ) -> Compared:
-        prompts = self.prompts if kept == 1.0 else self.prompts // 2
-        baselines: dict[str, Baseline] = {
-            task: _baseline(task, rng.choice(values, prompts, p=chance), kept)
-            for task, chance in zip(TASK_NAMES, chances, strict=True)
-        }
-        if kept < 1.0:
-            chances = _yes([kept * chance[1] for chance in chances])
-        counts = np.stack(
-            [rng.multinomial(1 + rng.poisson(self.requests * part, self.days), chance) for chance in chances]
-        ).astype(float)
-        return Compared(RewardCounts(TASK_NAMES, _dates(self.days), values, counts), baselines)
-
-
-def _yes(shares_of_one: Sequence[float]) -> list[Numbers]:
-    return [np.array([1 - share, share]) for share in shares_of_one]
-
-
-def bound(evidence: float) -> float:
-    """Return the promised chance, at most, that a measure's evidence reaches this much within the window."""
-    config = MonitorConfig()
-    return config.days * SHARE_BESIDE / (2 * config.days_between_false_alarms * evidence)

@@ -56,11 +56,7 @@ class PlantedText(BaseModel):
 
 
 def read_texts(path: Path = TEXTS_FILE) -> tuple[PlantedText, ...]:
-    """Return the texts of a file in its order.
-
-    Raises:
-        InputError: The file cannot be read, or a line is no such text.
-    """
+    """Return the texts of a file in its order."""
     return read_json_lines(path, PlantedText, "texts")
 
 

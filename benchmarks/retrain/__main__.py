@@ -19,6 +19,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,24 +49,11 @@ Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class InClone:
-    """`make retrain` in a fresh clone, seen from outside."""
-
-    install_seconds: float
-    """From the command to the last installed package."""
-    chain_seconds: float
-    """From there to the end."""
-    first: Watched
-    again: Watched
-
-
-@dataclass(frozen=True)
 class Run:
     """The chain with one seed, seen from outside."""
 
     child: Watched
     document: Document
-    """Output of `--json`."""
     report: Document
     """The evaluation's `report.json`."""
 
@@ -84,7 +72,7 @@ def measure(report: Report, options: Namespace) -> None:
     if "real" in options.stores and not options.olist.is_dir():
         raise InputError(f"there is no folder {str(options.olist)!r}; give --olist DIR, or --stores simulated")
     if not options.without_clone:
-        report_clone(report, in_clone(options.set))
+        _in_clone(report, options.set)
     shutil.rmtree(STATE, ignore_errors=True)
     sources = {"simulated": (), "real": ("synthesize.source=olist", f"synthesize.olist_dir={options.olist.resolve()}")}
     for store in options.stores:
@@ -94,41 +82,31 @@ def measure(report: Report, options: Namespace) -> None:
             _report_seeds(report, f"{store} store", runs)
 
 
-def in_clone(settings: Sequence[str]) -> InClone:
+def _in_clone(report: Report, settings: Sequence[str]) -> None:
     """Clone the last commit, and retrain there twice."""
     environment = {name: value for name, value in os.environ.items() if name not in OF_THIS_PROCESS}
     with tempfile.TemporaryDirectory() as name:
         clone = Path(name) / "clone"
         subprocess.run(["git", "clone", "--quiet", str(REPOSITORY), str(clone)], check=True)
         command = ["make", "--no-print-directory", "retrain", *([f"SET={' '.join(settings)}"] if settings else [])]
-
-        def run() -> Watched:
-            return watch_command(
-                command, every=SECONDS_BETWEEN_SAMPLES, memory="pss", folder=clone, environment=environment
-            )
-
+        watched = partial(watch_command, command, every=SECONDS_BETWEEN_SAMPLES, folder=clone, environment=environment)
         started = time.time()
-        first = run()
+        first = watched()
         if not (clone / READY_FILE).exists():
             raise SystemExit(f"`make retrain` installed nothing; it ended with exit code {first.exit_code}")
         installed = (clone / READY_FILE).stat().st_mtime - started
         # make ends with 2 where a gate held the model too; only what was evaluated can be held.
         if first.exit_code and not list((clone / ".tucano").rglob(EVALUATED)):
             raise SystemExit(f"`make retrain` evaluated nothing; it ended with exit code {first.exit_code}")
-        again = run()
+        again = watched()
         if again.exit_code != first.exit_code:
             raise SystemExit(f"`make retrain` ended with exit code {first.exit_code}, and then with {again.exit_code}")
-        return InClone(installed, first.seconds - installed, first, again)
-
-
-def report_clone(report: Report, found: InClone) -> None:
-    """Print the times in the clone, and note missed limits."""
-    peak = max(found.first.peak_gigabytes, found.again.peak_gigabytes)
+    peak = max(first.peak_gigabytes, again.peak_gigabytes)
     rows = [
-        ("installation of packages", found.install_seconds, ""),
-        ("the chain", found.chain_seconds, f"{MAX_CHAIN_SECONDS:.0f}"),
-        ("both", found.first.seconds, f"{MAX_WHOLE_SECONDS}"),
-        ("once more", found.again.seconds, f"{MAX_AGAIN_SECONDS}"),
+        ("installation of packages", installed, ""),
+        ("the chain", first.seconds - installed, f"{MAX_CHAIN_SECONDS:.0f}"),
+        ("both", first.seconds, f"{MAX_WHOLE_SECONDS}"),
+        ("once more", again.seconds, f"{MAX_AGAIN_SECONDS}"),
     ]
     report.table("`make retrain` in a fresh clone", {"": "", "seconds": ".0f", "at most": ""}, rows)
     report.line(f"Peak memory: {peak:.2f} GB, limit {MAX_GIGABYTES:g}.")
@@ -141,7 +119,7 @@ def _retrain(seed: int, settings: Sequence[str], state: Path) -> Run:
     command = ["flows", "retrain", "--profile", "local", "--json"]
     for setting in (*settings, f"seed={seed}", f"state.root={state}"):
         command += ["--set", setting]
-    child = watch(*command, every=SECONDS_BETWEEN_SAMPLES, memory="pss", success=(0, 3))
+    child = watch(*command, every=SECONDS_BETWEEN_SAMPLES, success=(0, 3))
     document = json.loads(child.output)
     report = Path(document["stages"]["evaluate"]["path"]) / "report.json"
     return Run(child, document, json.loads(report.read_text(encoding="utf-8")))

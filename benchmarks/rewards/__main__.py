@@ -22,9 +22,8 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import orjson
 
@@ -36,6 +35,7 @@ from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
+Item = TypeVar("Item")
 SEED: Final = 7
 ORDERS: Final = 20_000
 RUNS: Final = 7
@@ -69,16 +69,6 @@ HOSTILE: Final = (
 # fmt: on
 
 
-@dataclass(frozen=True)
-class Slowest:
-    """The completion that took longest to score."""
-
-    seconds: float = 0.0
-    task: str = ""
-    length: int = 0
-    beginning: str = ""
-
-
 def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--fuzz", type=int, default=200_000, help="mutated completions")
@@ -103,14 +93,10 @@ def measure(report: Report, options: Namespace) -> None:
     report.table(f"score_rollout, median of {RUNS} runs", columns, rows)
     slowest = _fuzz(rollouts, databases, options.fuzz)
     for kind, most in (("text", MAX_SECONDS), ("sql", MAX_SQL_SECONDS)):
-        one = slowest[kind]
-        taken = f"{1000 * one.seconds:.1f} ms"
-        report.line(
-            f"Of {options.fuzz:,} mutated completions the slowest of {kind} takes {taken}, limit {1000 * most:.0f} ms: "
-            f"{one.task}, {one.length:,} characters, {one.beginning}."
-        )
-        miss = f"scoring a completion of {one.task} took {taken}, limit {1000 * most:.0f} ms"
-        report.limit(one.seconds <= most, miss)
+        seconds, completion = slowest[kind]
+        taken = f"{1000 * seconds:.1f} ms, limit {1000 * most:.0f} ms: {completion}"
+        report.line(f"Of {options.fuzz:,} mutated completions the slowest of {kind} takes {taken}.")
+        report.limit(seconds <= most, f"scoring a completion took {taken}")
 
 
 def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
@@ -206,40 +192,34 @@ def _query(number: int, sql: str) -> str:
 def _speed(runs: Sequence[Sequence[Rollout]], databases: Databases) -> tuple[float, float | None]:
     """Return the rollouts a second of the median run, and its time as a multiple of parsing the same texts as JSON."""
     rates, times = [], []
-    _score_all(runs[0], databases)
+    score = partial(score_rollout, databases=databases)
+    _seconds_of(score, runs[0])
     for rollouts in runs[1:]:
         texts = [rollout.completion for rollout in rollouts]
-        scoring = _seconds_of(partial(_score_all, rollouts, databases))
+        scoring = _seconds_of(score, rollouts)
         rates.append(len(rollouts) / scoring)
         with suppress(orjson.JSONDecodeError):
-            times.append(scoring / min(_seconds_of(partial(_parse_all, texts)) for _ in range(5)))
+            times.append(scoring / min(_seconds_of(orjson.loads, texts) for _ in range(5)))
     return statistics.median(rates), statistics.median(times) if times else None
 
 
-def _score_all(rollouts: Sequence[Rollout], databases: Databases) -> None:
-    for rollout in rollouts:
-        score_rollout(rollout, databases)
-
-
-def _parse_all(texts: Sequence[str]) -> None:
-    for text in texts:
-        orjson.loads(text)
-
-
-def _seconds_of(work: Callable[[], object]) -> float:
+def _seconds_of(work: Callable[[Item], object], items: Sequence[Item]) -> float:
     gc.collect()
     gc.disable()
     started = time.process_time()
-    work()
+    for item in items:
+        work(item)
     seconds = time.process_time() - started
     gc.enable()
     return seconds
 
 
-def _fuzz(rollouts: Mapping[TaskName, Sequence[Rollout]], databases: Databases, count: int) -> dict[str, Slowest]:
+def _fuzz(
+    rollouts: Mapping[TaskName, Sequence[Rollout]], databases: Databases, count: int
+) -> dict[str, tuple[float, str]]:
     """Score mutated completions; return the slowest of text tasks and of sql_qa. An exception ends the benchmark."""
     generator = random.Random(SEED)
-    slowest = {"text": Slowest(), "sql": Slowest()}
+    slowest = {"text": (0.0, ""), "sql": (0.0, "")}
     for _ in progress(range(count), "fuzzing"):
         rollout = generator.choice(rollouts[generator.choice(TASK_NAMES)])
         spec = generator.choice(SPEC_NAMES)
@@ -248,9 +228,9 @@ def _fuzz(rollouts: Mapping[TaskName, Sequence[Rollout]], databases: Databases, 
         if seconds > SLOW:
             seconds = min(_seconds(mutant, databases, spec) for _ in range(5))
         kind = "sql" if mutant.task == "sql_qa" else "text"
-        if seconds > slowest[kind].seconds:
+        if seconds > slowest[kind][0]:
             text = mutant.completion
-            slowest[kind] = Slowest(seconds, f"{mutant.task} {spec}", len(text), ascii(text[:40]))
+            slowest[kind] = seconds, f"{mutant.task} {spec}, {len(text):,} characters, {text[:40]!a}"
     return slowest
 
 

@@ -1,1 +1,1 @@
-"""Load, switches and kills of `tucano serve`."""
+"""Load, kills and hostile clients of `tucano serve`."""

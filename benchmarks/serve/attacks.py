@@ -1,4 +1,4 @@
-"""Hostile requests, by kind, from one seed: the bytes that are sent, and how the client behaves.
+"""Hostile requests, by kind, from one seed.
 
 Each kind carries personal data, and texts that no shopper would write.
 """
@@ -7,14 +7,12 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 PLANTED: Final = ("529.982.247-25", "joana.hostil@exemplo.com.br", "(11) 98765-4321")
 """Personal data that every kind of request carries, and that no file may hold."""
 MODEL: Final = "tucano2-commerce"
 LARGEST_BODY: Final = 65_536
-Manner = Literal["ask", "drip", "leave", "unread", "hold"]
-"""Sends and reads; sends drop by drop; leaves at some moment; never reads; holds the connection."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,6 @@ class Attack:
 
     kind: str
     sent: bytes
-    manner: Manner = "ask"
     most_answers: int = 1
     """Answers beyond these are those to a smuggled request."""
     may_be_answered: bool = True
@@ -97,13 +94,7 @@ def _sizes(write: Writer) -> Attack:
     size = write.pick(0, 1, 5_000, LARGEST_BODY - 200, LARGEST_BODY, 3 * LARGEST_BODY, 400_000)
     body = b'{"review": "' + b"x" * size + b'"}'
     told = write.pick(len(body), len(body) // 2, 10**9, 10**30, -1)
-    is_long = told > len(body)
-    return Attack(
-        "sizes",
-        write.request(body, length=b"Content-Length: %d\r\n" % told),
-        "leave" if is_long and told < LARGEST_BODY else "ask",
-        most_answers=2,
-    )
+    return Attack("sizes", write.request(body, length=b"Content-Length: %d\r\n" % told), most_answers=2)
 
 
 def _encodings(write: Writer) -> Attack:
@@ -243,6 +234,9 @@ def _tokens(write: Writer) -> Attack:
     return Attack("tokens", sent.replace(b"Bearer ", change, 1), may_be_answered=False)
 
 
+METHODS: Final = ("GET", "PUT", "DELETE", "TRACE", "CONNECT", "OPTIONS", "HEAD", "PATCH", "BREW", "get", "GÉT")
+
+
 def _paths(write: Writer) -> Attack:
     planted = write.random.choice(PLANTED).replace(" ", "")
     path = write.pick(
@@ -266,21 +260,7 @@ def _paths(write: Writer) -> Attack:
         "/openapi.json?" + "%41" * 900,
         "/v1/tasks/sentiment;a=1",
     )
-    methods = (
-        "GET",
-        "PUT",
-        "DELETE",
-        "TRACE",
-        "CONNECT",
-        "OPTIONS",
-        "HEAD",
-        "PATCH",
-        "BREW",
-        "get",
-        "G" * 9_000,
-        "GÉT",
-    )
-    return Attack("paths", write.request(b"", path, method=write.random.choice(methods)))
+    return Attack("paths", write.request(b"", path, method=write.pick(*METHODS, "G" * 9_000)))
 
 
 def _smuggling(write: Writer) -> Attack:
@@ -327,22 +307,6 @@ def _feedback(write: Writer) -> Attack:
     return Attack("feedback", write.request(body, "/v1/feedback"))
 
 
-def _slow(write: Writer) -> Attack:
-    sent = write.request(write.review())
-    cut = write.pick(0, 5, sent.index(b"\r\n\r\n"), sent.index(b"\r\n\r\n") + 6)
-    return Attack("slow", sent[:cut] + b"\0" + sent[cut : cut + 40], "drip")
-
-
-def _leaving(write: Writer) -> Attack:
-    body = write.chat(stream=True, max_tokens=16) if write.random.random() < 0.7 else write.chat(max_tokens=16)
-    return Attack("leaving", write.request(body, "/v1/chat/completions"), "leave")
-
-
-def _unread(write: Writer) -> Attack:
-    page = write.request(b"", "/openapi.json", method="GET")
-    return Attack("unread", page * 300, "unread", most_answers=300)
-
-
 def _garbage(write: Writer) -> Attack:
     sent = write.pick(
         write.random.randbytes(write.pick(1, 300, 100_000)),
@@ -357,27 +321,18 @@ def _garbage(write: Writer) -> Attack:
     return Attack("garbage", sent, most_answers=2)
 
 
-def _held(write: Writer) -> Attack:
-    sent = write.request(write.review())
-    return Attack("held", write.pick(b"", sent[:60], sent[:-5]), "hold")
-
-
 COUNTS: Final[Mapping[str, tuple[Callable[[Writer], Attack], int]]] = {
-    "sizes": (_sizes, 900),
-    "encodings": (_encodings, 900),
-    "headers": (_headers, 900),
-    "chunks": (_chunks, 800),
-    "JSON": (_json, 1_200),
-    "texts": (_texts, 500),
-    "tokens": (_tokens, 900),
-    "paths": (_paths, 900),
-    "smuggling": (_smuggling, 700),
-    "feedback": (_feedback, 800),
-    "slow": (_slow, 200),
-    "leaving": (_leaving, 400),
-    "unread": (_unread, 100),
+    "sizes": (_sizes, 1_000),
+    "encodings": (_encodings, 1_000),
+    "headers": (_headers, 1_100),
+    "chunks": (_chunks, 900),
+    "JSON": (_json, 1_300),
+    "texts": (_texts, 600),
+    "tokens": (_tokens, 1_000),
+    "paths": (_paths, 1_000),
+    "smuggling": (_smuggling, 800),
+    "feedback": (_feedback, 900),
     "garbage": (_garbage, 400),
-    "held": (_held, 400),
 }
 """How many of each kind are sent; 10,000 in all."""
 

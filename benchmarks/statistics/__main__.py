@@ -3,9 +3,8 @@
 Simulated scores in [0, 1] on a grid, most of it zero-heavy, through the deciding functions; 2,000 resamples each,
 where a real comparison takes 10,000. Limits: of equally good models the gate promotes at most 5 %, and of a difference
 that is many small gains and a few large losses at most 5 % are called better; 95 % intervals hold the true mean in 93
-to 97 %, on all scenarios of a number of prompts together, and on each by itself give or take two standard errors; six
-tasks, three seeds, four samples and 240 prompts a task are compared in under 5 seconds, and `tucano compare` of 65
-pairs takes under 3, start included.
+to 97 %, on all scenarios of a number of prompts together, and on each by itself give or take two standard errors.
+`tucano compare` of six tasks, three seeds, four samples and 240 prompts a task takes under 5 seconds, of 65 pairs 3.
 
 Planted models through the whole gate (see `benchmarks/statistics/planted.py`): of constants at most 5 % of the
 evaluations call any task better, and none is promoted; of those that learned nothing, or form alone, at most 5 % are
@@ -15,43 +14,38 @@ promoted; those that learned content are promoted in each.
 import json
 import math
 import random
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from argparse import ArgumentParser, Namespace
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import fmean, median
 from typing import Final, TypeVar
 
-from benchmarks.harness import PROCESSES, Report, map_in_processes, run_benchmark
+from benchmarks.harness import Report, map_in_processes, run_benchmark, simulate_in_chunks
+from benchmarks.processes import watch
 from benchmarks.statistics import planted
 from benchmarks.statistics.scenarios import (
     COVERED,
     MARGIN,
-    SKEWED,
     WIDE_MARGIN,
-    Claim,
-    Coverage,
-    Null,
-    Simulation,
+    Draw,
+    equally_good,
+    interval_holds,
     simulate,
+    skewed_loss,
 )
 from schemas.tasks import TASK_NAMES, TaskName
 
-SEED: Final = 20_260
-RESAMPLES: Final = 2_000
 CHUNK: Final = 25
 PROMPTS: Final = (20, 65, 240)
 MAX_FALSE: Final = 0.05
 COVERAGE: Final = (0.93, 0.97)
 RUNS: Final = 3
 MAX_SECONDS: Final = 5.0
-MAX_COMMAND_SECONDS: Final = 3.0
+MAX_PAIRS_SECONDS: Final = 3.0
 
-Counts = Mapping[str, int]
 Key = TypeVar("Key")
 
 
@@ -60,7 +54,6 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--only", choices=list(PARTS), action="append", help="run this part instead of all")
     parser.add_argument("--simulations", type=int, default=500, help="of each scenario")
     parser.add_argument("--evaluations", type=int, default=200, help="of constants and of form; a third of nothing")
-    parser.add_argument("--processes", type=int, default=PROCESSES, help="at once")
 
 
 def measure(report: Report, options: Namespace) -> None:
@@ -71,22 +64,20 @@ def measure(report: Report, options: Namespace) -> None:
 
 def _null(report: Report, options: Namespace) -> None:
     wanted = {
-        (prompts, seeds, spread): Null(prompts, seeds, spread)
+        (prompts, seeds, spread): partial(equally_good, prompts, seeds, spread)
         for prompts in (65, 240)
         for seeds, spread in ((1, 0.0), (3, 0.0), (3, 0.05))
     }
-    counts = _simulated("equally good models", wanted, options)
     columns = ("promoted", "promoted, wide", "overall better", "a task better")
     rows = []
-    for (prompts, seeds, spread), found in counts.items():
+    for (prompts, seeds, spread), found in _simulated("equally good models", wanted, options).items():
         name = f"{prompts}, {seeds}, {spread:g}"
-        rows.append((name, *(_percent(_share(found, column)) for column in columns)))
+        rows.append((name, *(found[column] for column in columns)))
         for column in columns[:2]:
-            promoted = _share(found, column)
-            miss = f"of equally good models ({name}) the gate promotes {_percent(promoted)}, limit 5 %"
-            report.limit(promoted <= MAX_FALSE, miss)
+            miss = f"of equally good models ({name}) the gate promotes {found[column]:.1%}, limit 5 %"
+            report.limit(found[column] <= MAX_FALSE, miss)
     title = f"Equally good models on six tasks, {options.simulations:,} comparisons each: what is claimed"
-    report.table(title, ("prompts in all, seeds, luck of a seed", *columns), rows)
+    report.table(title, {"prompts in all, seeds, luck of a seed": "", **dict.fromkeys(columns, ".1%")}, rows)
     report.line(
         f"The margin is {MARGIN:g}; wide: {WIDE_MARGIN:g}, so that the gate rests on its other conditions. Luck: the "
         "standard deviation of what a training's seed adds to all latent scores.\n"
@@ -94,33 +85,29 @@ def _null(report: Report, options: Namespace) -> None:
 
 
 def _skewed(report: Report, options: Namespace) -> None:
-    wanted = {prompts: Claim(SKEWED, prompts) for prompts in PROMPTS}
+    wanted = {prompts: partial(skewed_loss, prompts) for prompts in PROMPTS}
     rows = []
     for prompts, found in _simulated("skewed", wanted, options).items():
-        better = _share(found, "better")
-        rows.append((str(prompts), _percent(better), _percent(_share(found, "Wilcoxon"))))
-        miss = f"a skewed loss on {prompts} prompts is called better in {_percent(better)}, limit 5 %"
-        report.limit(better <= MAX_FALSE, miss)
+        rows.append((str(prompts), found["better"], found["Wilcoxon"]))
+        miss = f"a skewed loss on {prompts} prompts is called better in {found['better']:.1%}, limit 5 %"
+        report.limit(found["better"] <= MAX_FALSE, miss)
     title = "80 % gain .05 and 20 % lose .25, a loss of .010: what is called better"
-    report.table(title, ("prompts", "better", "Wilcoxon p < .05"), rows)
+    report.table(title, {"prompts": "", "better": ".1%", "Wilcoxon p < .05": ".1%"}, rows)
 
 
 def _coverage(report: Report, options: Namespace) -> None:
-    wanted = {(name, prompts): Coverage(scores, prompts) for name, scores in COVERED.items() for prompts in PROMPTS}
-    counts: dict[tuple[str, int], Counter[str]] = _simulated("coverage", wanted, options)
-    for prompts in PROMPTS:
-        counts["all", prompts] = sum((counts[name, prompts] for name in COVERED), Counter[str]())
-    for (name, prompts), found in counts.items():
-        share = _share(found, "stated")
+    wanted = {(name, prompts): partial(interval_holds, name, prompts) for name in COVERED for prompts in PROMPTS}
+    found = _simulated("coverage", wanted, options)
+    shares = {key: each["stated"] for key, each in found.items()}
+    shares |= {("all", prompts): fmean(shares[name, prompts] for name in COVERED) for prompts in PROMPTS}
+    for (name, prompts), share in shares.items():
         report.limit(
-            not is_beyond(share, found["simulations"], 0 if name == "all" else 2),
-            f"{name}, {prompts} prompts: the interval holds the true mean in {_percent(share)}, limits 93-97 %",
+            not is_beyond(share, options.simulations, 0 if name == "all" else 2),
+            f"{name}, {prompts} prompts: the interval holds the true mean in {share:.1%}, limits 93-97 %",
         )
-    rows = [
-        (name, *(_percent(_share(counts[name, prompts], "stated")) for prompts in PROMPTS))
-        for name in (*COVERED, "all")
-    ]
-    report.table("95 % intervals that hold the true mean", ("scenario", *map(str, PROMPTS)), rows)
+    rows = [(name, *(shares[name, prompts] for prompts in PROMPTS)) for name in (*COVERED, "all")]
+    columns = {"scenario": "", **dict.fromkeys(map(str, PROMPTS), ".1%")}
+    report.table("95 % intervals that hold the true mean", columns, rows)
     error = 100 * _error(0.95, options.simulations)
     report.line(f"{options.simulations:,} each: a standard error at 95 % of {error:.1f} percentage points.\n")
 
@@ -135,7 +122,7 @@ def _planted(report: Report, options: Namespace) -> None:
     rows = []
     for name, count in counts.items():
         jobs = [(name, planted.SEED + number) for number in range(count)]
-        outcomes = list(map_in_processes(planted.evaluate, jobs, f"gate: {name}", chunk=5, processes=options.processes))
+        outcomes = list(map_in_processes(planted.evaluate, jobs, f"gate: {name}", chunk=5))
         promoted = sum(outcome.promoted for outcome in outcomes) / count
         called = sum(bool(outcome.better) for outcome in outcomes) / count
         rows.append((name, count, promoted, called))
@@ -152,15 +139,17 @@ def _time(report: Report, _: Namespace) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for title, tasks, sizes, timed, limit in (
-            ("6 tasks x 3 seeds x 4 samples x 240 prompts, compared", TASK_NAMES, (240, 3, 4), _compare, MAX_SECONDS),
-            ("tucano compare of 65 pairs, start included", ("push",), (65, 1, 1), _command, MAX_COMMAND_SECONDS),
+        for title, tasks, sizes, limit in (
+            ("6 tasks x 3 seeds x 4 samples x 240 prompts", TASK_NAMES, (240, 3, 4), MAX_SECONDS),
+            ("65 pairs", ("push",), (65, 1, 1), MAX_PAIRS_SECONDS),
         ):
             files = [_write(folder / f"{number}.jsonl", random.Random(number), tasks, *sizes) for number in range(2)]
-            seconds = statistics.median(timed(*files) for _ in range(RUNS))
+            command = ("flows", "compare", *map(str, files), "--report", str(folder / "report"))
+            # Scores at random are held: exit code 3.
+            seconds = median(watch(*command, every=1.0, success=(0, 3)).seconds for _ in range(RUNS))
             rows.append((title, seconds, limit))
             report.limit(seconds <= limit, f"{title}: {seconds:.1f} s, limit {limit:g} s")
-    columns = {f"time, median of {RUNS}": "", "seconds": ".1f", "at most": "g"}
+    columns = {f"`tucano compare`, start included, median of {RUNS}": "", "seconds": ".1f", "at most": "g"}
     report.table("Time of a comparison", columns, rows)
 
 
@@ -184,26 +173,6 @@ def _write(file: Path, rng: random.Random, tasks: Sequence[TaskName], prompts: i
     return file
 
 
-def _compare(base: Path, tuned: Path) -> float:
-    from tasks.evaluate.compare import compare
-    from tasks.evaluate.stats.pairing import read_scores
-
-    started = time.perf_counter()
-    compare(read_scores(base), read_scores(tuned), margin=MARGIN, resamples=10_000, seed=0)
-    return time.perf_counter() - started
-
-
-def _command(base: Path, tuned: Path) -> float:
-    started = time.perf_counter()
-    command = [sys.executable, "-m", "flows", "compare", str(base), str(tuned), "--report", str(base.parent / "report")]
-    ended = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    took = time.perf_counter() - started
-    # Scores at random are held: exit code 3.
-    if ended.returncode not in (0, 3):
-        raise RuntimeError(f"tucano compare failed with {ended.returncode}: {ended.stderr}")
-    return took
-
-
 PARTS: Final[Mapping[str, Callable[[Report, Namespace], None]]] = {
     "null": _null,
     "skewed": _skewed,
@@ -213,21 +182,11 @@ PARTS: Final[Mapping[str, Callable[[Report, Namespace], None]]] = {
 }
 
 
-def _simulated(what: str, wanted: Mapping[Key, Simulation], options: Namespace) -> dict[Key, Counter[str]]:
-    """Return the counts of each scenario."""
+def _simulated(what: str, wanted: Mapping[Key, Draw], options: Namespace) -> dict[Key, dict[str, float]]:
+    """Return the share of each scenario's simulations in which each thing is claimed."""
     count = options.simulations
-    chunks = [
-        (key, (simulation, min(CHUNK, count - done), RESAMPLES, (SEED, len(what), number, done)))
-        for number, (key, simulation) in enumerate(wanted.items())
-        for done in range(0, count, CHUNK)
-    ]
-    counts: dict[Key, Counter[str]] = {key: Counter() for key in wanted}
-    found: Iterable[Counter[str]] = map_in_processes(
-        simulate, [chunk for _, chunk in chunks], what, processes=options.processes
-    )
-    for (key, _), each in zip(chunks, found, strict=True):
-        counts[key] += each
-    return counts
+    parts = simulate_in_chunks(simulate, {key: (draw, count) for key, draw in wanted.items()}, what, CHUNK)
+    return {key: {name: sum(part[name] for part in each) / count for name in each[0]} for key, each in parts.items()}
 
 
 def is_beyond(covered: float, count: int, errors: int) -> bool:
@@ -236,16 +195,8 @@ def is_beyond(covered: float, count: int, errors: int) -> bool:
     return covered < low - errors * _error(low, count) or covered > high + errors * _error(high, count)
 
 
-def _share(found: Counts, what: str) -> float:
-    return found[what] / found["simulations"]
-
-
 def _error(share: float, count: int) -> float:
     return math.sqrt(share * (1 - share) / count)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 if __name__ == "__main__":

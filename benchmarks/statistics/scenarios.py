@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -22,6 +22,8 @@ from tasks.evaluate.stats.variance import ALPHA
 
 Numbers = NDArray[np.float64]
 
+SEED: Final = 20_260
+RESAMPLES: Final = 2_000
 STEP: Final = 0.05
 """Grid of the scores."""
 LATENT_SPREAD: Final = 0.45
@@ -52,7 +54,7 @@ class Answers:
     base_mean: float
     tuned_mean: float
     correlation: float
-    """Correlation of the latent values of two models' answers to one prompt."""
+    """Of the latent values of two models' answers to one prompt."""
     seed_spread: float = 0.0
     """Standard deviation of a training seed's latent luck, which is part of the tuned model's latent spread."""
     step: float = STEP
@@ -134,89 +136,56 @@ COVERED: Final[Mapping[str, Answers | Choices]] = {
 """Scenarios in which the interval's coverage is measured, by name."""
 
 
-@dataclass(frozen=True)
-class Null:
-    """Two equally good models on six tasks."""
-
-    prompts: int
-    """Of all tasks together."""
-    seeds: int
-    seed_spread: float
-
-    def simulate(self, count: int, resamples: int, stream: Sequence[int]) -> Counter[str]:
-        """Compare such models, and count the claims about them."""
-        rng = np.random.default_rng(stream)
-        counts: Counter[str] = Counter(simulations=count)
-        for number in range(count):
-            base, tuned = self._draw(rng)
-            found = compare(base, tuned, margin=MARGIN, resamples=resamples, seed=number)
-            wide = decide(found.scores, found.seed_differences, WIDE_MARGIN, None)
-            counts["promoted"] += found.gate.verdict == "promote"
-            counts["promoted, wide"] += wide.verdict == "promote"
-            counts["overall better"] += found.overall.verdict == "better"
-            counts["a task better"] += any(block.verdict == "better" for block in found.tasks.values())
-        return counts
-
-    def _draw(self, rng: np.random.Generator) -> tuple[list[PairedScore], list[PairedScore]]:
-        base: list[PairedScore] = []
-        tuned: list[PairedScore] = []
-        luck = rng.normal(size=self.seeds)
-        for number, (task, mean) in enumerate(NULL_MEANS.items()):
-            # 65 prompts are 10 or 11 per task.
-            size = self.prompts // len(NULL_MEANS) + (number < self.prompts % len(NULL_MEANS))
-            drawn = Answers(mean, mean, CORRELATION, self.seed_spread).draw(rng, size, luck)
-            base += _rows(task, drawn[0][:, :1])
-            tuned += _rows(task, drawn[1])
-        return base, tuned
+Draw = Callable[[np.random.Generator], Mapping[str, bool]]
+"""One simulated decision: what is claimed."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One block of a difference, which may or may not be called better."""
-
-    scores: Answers | Choices
-    prompts: int
-
-    def simulate(self, count: int, resamples: int, stream: Sequence[int]) -> Counter[str]:
-        """Measure such blocks, and count the claims."""
-        rng = np.random.default_rng(stream)
-        counts: Counter[str] = Counter(simulations=count)
-        for _ in range(count):
-            base, tuned = self.scores.draw(rng, self.prompts, np.zeros(1))
-            block = measure(base, tuned, margin=MARGIN, resamples=resamples, rng=rng)
-            counts["better"] += block.verdict == "better"
-            counts["Wilcoxon"] += block.p_wilcoxon < ALPHA
-        return counts
+def simulate(part: tuple[Draw, int, tuple[int, int]]) -> Counter[str]:
+    """Return how often each thing is claimed in so many decisions, drawn from a stream of randomness."""
+    draw, count, stream = part
+    rng = np.random.default_rng((SEED, *stream))
+    counts = Counter[str]()
+    for _ in range(count):
+        # Also of what is never claimed.
+        counts.update({name: int(claimed) for name, claimed in draw(rng).items()})
+    return counts
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """One interval of a difference whose true mean is known."""
-
-    scores: Answers | Choices
-    prompts: int
-
-    def simulate(self, count: int, resamples: int, stream: Sequence[int]) -> Counter[str]:
-        """Make such intervals, and count which hold the true mean."""
-        rng = np.random.default_rng(stream)
-        counts: Counter[str] = Counter(simulations=count)
-        truth = self.scores.true_difference
-        for _ in range(count):
-            base, tuned = self.scores.draw(rng, self.prompts, np.zeros(1))
-            interval = mean_interval(np.round(tuned - base, 9), resamples, rng)
-            if interval is None:
-                raise AssertionError(f"{self.prompts} prompts have an interval")
-            counts["stated"] += interval.low - SAME <= truth <= interval.high + SAME
-        return counts
-
-
-Simulation = Null | Claim | Coverage
+def equally_good(prompts: int, seeds: int, seed_spread: float, rng: np.random.Generator) -> dict[str, bool]:
+    """Compare two equally good models on six tasks, which have so many prompts together."""
+    base: list[PairedScore] = []
+    tuned: list[PairedScore] = []
+    luck = rng.normal(size=seeds)
+    for number, (task, mean) in enumerate(NULL_MEANS.items()):
+        # 65 prompts are 10 or 11 per task.
+        size = prompts // len(NULL_MEANS) + (number < prompts % len(NULL_MEANS))
+        drawn = Answers(mean, mean, CORRELATION, seed_spread).draw(rng, size, luck)
+        base += _rows(task, drawn[0][:, :1])
+        tuned += _rows(task, drawn[1])
+    found = compare(base, tuned, margin=MARGIN, resamples=RESAMPLES, seed=int(rng.integers(2**31)))
+    wide = decide(found.scores, found.seed_differences, WIDE_MARGIN, None)
+    return {
+        "promoted": found.gate.verdict == "promote",
+        "promoted, wide": wide.verdict == "promote",
+        "overall better": found.overall.verdict == "better",
+        "a task better": any(block.verdict == "better" for block in found.tasks.values()),
+    }
 
 
-def simulate(chunk: tuple[Simulation, int, int, Sequence[int]]) -> Counter[str]:
-    """Return the counts of a simulation: its number of repetitions, the resamples of each, the stream of randomness."""
-    simulation, count, resamples, stream = chunk
-    return simulation.simulate(count, resamples, stream)
+def skewed_loss(prompts: int, rng: np.random.Generator) -> dict[str, bool]:
+    """Measure a block of many small gains and a few large losses."""
+    base, tuned = SKEWED.draw(rng, prompts, np.zeros(1))
+    block = measure(base, tuned, margin=MARGIN, resamples=RESAMPLES, rng=rng)
+    return {"better": block.verdict == "better", "Wilcoxon": block.p_wilcoxon < ALPHA}
+
+
+def interval_holds(name: str, prompts: int, rng: np.random.Generator) -> dict[str, bool]:
+    """Make an interval of a difference whose true mean is known."""
+    base, tuned = COVERED[name].draw(rng, prompts, np.zeros(1))
+    interval = mean_interval(np.round(tuned - base, 9), RESAMPLES, rng)
+    if interval is None:
+        raise AssertionError(f"{prompts} prompts have an interval")
+    return {"stated": interval.low - SAME <= COVERED[name].true_difference <= interval.high + SAME}
 
 
 def _rows(task: TaskName, scores: Numbers) -> list[PairedScore]:

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from benchmarks.harness import Report, add_overrides, run_benchmark
-from benchmarks.training.watched import SEED, Inputs, kept
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.progress import silent
@@ -38,7 +37,7 @@ from tasks.policy.published import shipped
 from tasks.synthesize import stage as synthesize
 
 if TYPE_CHECKING:
-    from benchmarks.step.trainers import Times
+    from benchmarks.step.trainers import Inputs, Times
 
 ALIKE: Final = ("train.guided_correction.share=0", "train.dynamic_sampling.extra_groups=0")
 """Settings without which ours would sample more groups, or other completions, than stock."""
@@ -65,16 +64,16 @@ def measure(report: Report, options: Namespace) -> None:
     settings = [*ALIKE, *options.set, f"train.max_steps={options.steps + WARM_UP}"]
     config = load_config("local", settings)
     with tempfile.TemporaryDirectory() as name, Path(os.devnull).open("w", encoding="utf-8") as nobody:
-        folder = Path(name)
-        inputs = _inputs(config, folder / "prompts", options.base or shipped())
+        inputs = _inputs(config, Path(name) / "prompts", options.base or shipped())
         # Both print what they log.
-        with redirect_stdout(nobody), kept(config, folder / "checkpoints", f"{folder}/mirror") as keeper:
-            ours, stock = train_both(config, folder, inputs, Channel(nobody), keeper)
+        with redirect_stdout(nobody):
+            ours, stock = train_both(config, Path(name), inputs, Channel(nobody))
     report_times(report, ours, stock)
 
 
-def _inputs(config: Config, folder: Path, base: Path) -> Inputs:
+def _inputs(config: Config, folder: Path, base: Path) -> "Inputs":
     """Make the profile's prompts, without those that are too long for it."""
+    from benchmarks.step.trainers import Inputs
     from tasks.policy.generate import as_messages
     from tasks.policy.load import load_base, load_tokenizer
 
@@ -102,7 +101,6 @@ def report_times(report: Report, ours: "Times", stock: "Times") -> None:
         "sampling": (ours.parts["generation"], stock.parts["generation"]),
         "update": (ours.parts["update"], stock.parts["update"]),
         "rewards": (ours.parts["reward"], stock.parts["reward"]),
-        "whole step, processor": (ours.processor, stock.processor),
     }
     rows = []
     for name, (mine, others) in shown.items():
@@ -127,7 +125,7 @@ def report_times(report: Report, ours: "Times", stock: "Times") -> None:
 def ratio(ours: Sequence[float], stock: Sequence[float]) -> tuple[float, float, float]:
     """Return the ratio of the medians with its 95 % interval: a percentile bootstrap over neighbouring steps."""
     pairs = np.array([ours, stock])
-    drawn = pairs[:, np.random.default_rng(SEED).integers(len(ours), size=(RESAMPLES, len(ours)))]
+    drawn = pairs[:, np.random.default_rng(0).integers(len(ours), size=(RESAMPLES, len(ours)))]
     medians = np.median(drawn, axis=2)
     low, high = np.quantile(medians[0] / medians[1], [0.025, 0.975])
     return median(ours) / median(stock), float(low), float(high)

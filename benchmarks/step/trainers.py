@@ -2,7 +2,8 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -10,14 +11,28 @@ from typing import Any, Final
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList, TrainerCallback
 
-from benchmarks.training.trainers import named, stock_trainer
-from benchmarks.training.watched import SEED, Inputs, watched_trainer
+from benchmarks.training.trainers import named, policy_trainer, stock_trainer
 from schemas.config.config import Config
+from schemas.store.store import Store
+from schemas.tables.prompts import PromptRow
+from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.checkpoint_manager import CheckpointManager
+from tasks.checkpoints.lease import Lease
+from tasks.checkpoints.local import LocalCheckpoints
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel
+from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
 from tasks.train.prompt_source import PromptSource
+from tasks.train.resume.adapter_files import adapter_weights
+from tasks.train.resume.preemption import Preemption
+from tasks.train.watch.alarms import Alarms
+from tasks.train.watch.callbacks import AlarmWatch, Checkpointer
+from tasks.train.watch.reporter import StepReporter
+from tasks.train.watch.validation import Selection
 
+SEED: Final = 1
+TRAINING: Final = "benchmark"
+BASE: Final = "0" * 64
 WARM_UP: Final = 3
 """Warm-up steps of each that do not count."""
 PARTS: Final = ("generation", "reward")
@@ -28,7 +43,6 @@ class Times:
     """Step times of one trainer, in seconds."""
 
     wall: list[float] = field(default_factory=list)
-    processor: list[float] = field(default_factory=list)
     parts: dict[str, list[float]] = field(default_factory=dict)
     """Parts of a step by the clock."""
     tokens: list[int] = field(default_factory=list)
@@ -38,7 +52,7 @@ class Times:
         """Return the steps that count, with the update as a part: all but generation and rewards."""
         wall, parts = self.wall[WARM_UP:], {name: seconds[WARM_UP:] for name, seconds in self.parts.items()}
         update = [whole - sum(each) for whole, *each in zip(wall, *parts.values(), strict=True)]
-        return Times(wall, self.processor[WARM_UP:], {**parts, "update": update}, self.tokens[WARM_UP:])
+        return Times(wall, {**parts, "update": update}, self.tokens[WARM_UP:])
 
 
 class EndsAt(LogitsProcessor):  # type: ignore[misc]
@@ -65,41 +79,44 @@ class _Timer(TrainerCallback):  # type: ignore[misc]
 
     def __init__(self, times: Times) -> None:
         self._times = times
-        self._started: tuple[float, float] | None = None
+        self._started: float | None = None
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
-        if self._started is not None:
-            self._write_down(*self._started)
-        self._started = time.perf_counter(), time.process_time()
+        self.on_train_end()
+        self._started = time.perf_counter()
 
     def on_train_end(self, *_: Any, **__: Any) -> None:
         if self._started is not None:
-            self._write_down(*self._started)
-
-    def _write_down(self, wall: float, processor: float) -> None:
-        self._times.wall.append(time.perf_counter() - wall)
-        self._times.processor.append(time.process_time() - processor)
+            self._times.wall.append(time.perf_counter() - self._started)
 
 
-def train_both(
-    config: Config, folder: Path, inputs: Inputs, channel: Channel, keeper: CheckpointManager
-) -> list[Times]:
+@dataclass(frozen=True)
+class Inputs:
+    """Model and prompts of a training."""
+
+    store: Store
+    rows: Sequence[PromptRow]
+    tokenizer: Any
+    model: Callable[[], Any]
+    """Makes the base, for one trainer."""
+
+
+def train_both(config: Config, folder: Path, inputs: Inputs, channel: Channel) -> list[Times]:
     """Train ours and then stock, and return the times of both."""
     times = [Times(), Times()]
     lengths: deque[list[int]] = deque()
+    with _kept(config, folder) as keeper:
+        trainer = _ours(config, folder, channel, inputs, keeper)
+        sample = trainer.rollout_generator.sample
 
-    trainer, checkpointer = watched_trainer(config, folder, channel, inputs, keeper)
-    trainer.add_callback(checkpointer)
-    sample = trainer.rollout_generator.sample
+        def sampled(*arguments: Any) -> Any:
+            rollouts = sample(*arguments)
+            lengths.append([len(rollout.completion_ids) for rollout in rollouts.rollouts])
+            return rollouts
 
-    def sampled(*arguments: Any) -> Any:
-        rollouts = sample(*arguments)
-        lengths.append([len(rollout.completion_ids) for rollout in rollouts.rollouts])
-        return rollouts
-
-    trainer.rollout_generator.sample = sampled
-    trainer.add_callback(_Timer(times[0]))
-    trainer.train()
+        trainer.rollout_generator.sample = sampled
+        trainer.add_callback(_Timer(times[0]))
+        trainer.train()
     steps = [entry for entry in trainer.state.log_history if "step_time" in entry]
     times[0].parts = {name: [entry[f"seconds/{name}"] for entry in steps] for name in PARTS}
 
@@ -109,6 +126,65 @@ def train_both(
     stock.add_callback(_Timer(times[1]))
     stock.train()
     return [each.without_warm_up() for each in times]
+
+
+def _ours(config: Config, folder: Path, channel: Channel, inputs: Inputs, keeper: CheckpointManager) -> Any:
+    """Return our trainer, watched and kept as in the pipeline; it is never validated."""
+    recipe = config.train
+    rollouts = RolloutLog(folder / ROLLOUTS_FOLDER, SEED)
+    alarms = Alarms(recipe.alarms, recipe.iterations)
+    selection = Selection(_unasked, every=recipe.max_steps, patience=recipe.max_steps)
+    trainer = policy_trainer(
+        recipe,
+        inputs.rows,
+        Databases.from_store(inputs.store),
+        SEED,
+        folder / "ours",
+        named(inputs.model(), inputs.tokenizer, recipe),
+        on_rollouts=rollouts.add,
+        callbacks=[
+            AlarmWatch(alarms, selection, channel),
+            StepReporter(channel, recipe.max_steps, recipe.price_per_hour),
+        ],
+    )
+    # Every training has a best adapter, except at its very beginning.
+    weights = adapter_weights(trainer.model)
+    selection.load_state_dict({"history": [], "best": None, "best_weights": weights, "since_best": 0})
+    checkpointer = Checkpointer(
+        trainer,
+        {"selection": selection, "alarms": alarms, "sampling": trainer, ROLLOUTS_FOLDER: rollouts},
+        selection,
+        keeper,
+        Preemption(recipe.preemption.seconds),
+        save_every=recipe.save_every,
+        snapshot_share=recipe.preemption.snapshot_share,
+    )
+    trainer.add_callback(checkpointer)
+    return trainer
+
+
+@contextmanager
+def _kept(config: Config, folder: Path) -> Iterator[CheckpointManager]:
+    """Keep checkpoints under a lease until the block ends."""
+    mirror = open_mirror(str(folder / "mirror"), TRAINING)
+    lease = Lease.acquire(mirror.store, mirror.root, seconds=config.train.preemption.lease_seconds)
+    lease.start()
+    local = LocalCheckpoints(folder / "checkpoints", TRAINING, BASE)
+    keeper = CheckpointManager(local, mirror, lease, config.train.keep_checkpoints, trouble=_trouble)
+    try:
+        yield keeper
+        keeper.flush()
+    finally:
+        keeper.close()
+        lease.release()
+
+
+def _unasked(step: int) -> Any:
+    raise AssertionError(f"step {step} was validated, though nothing here asks for it")
+
+
+def _trouble(step: int, sentence: str) -> None:
+    raise AssertionError(f"step {step}: {sentence}")
 
 
 def _stock(config: Config, folder: Path, inputs: Inputs) -> Any:

@@ -11,11 +11,12 @@ Limits: ours is above the better of `sft` and `rft`, by 95 % intervals that excl
 prompts, paired by both), on at least two tasks in reward and in ground truth, and below it on none; and above stock in
 both figures over all tasks. Ground truth is no reward: a right answer by the strictest measure of its task.
 
-Rates and steps were chosen on validation alone, which answered no test prompt. A benchmark that was stopped resumes
-where it was. `--profile benchmarks/training/real.toml` compares on the pretrained model of `make real-model`.
+Rates and steps were chosen on validation alone, which answered no test prompt.
+`--profile benchmarks/training/real.toml` compares on the pretrained model of `make real-model`.
 """
 
 import os
+import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -25,20 +26,18 @@ from statistics import fmean
 from typing import Final
 
 from benchmarks.harness import Report, add_overrides, map_in_processes, run_benchmark
-from benchmarks.training.arms import ARMS, STATE, Arm, Job, Outcome, digest, outcome_of, warm_start
-from benchmarks.training.figures import FIGURES, Difference, difference, mean_curve, mean_on_test, tasks_of
+from benchmarks.training.arms import ARMS, Arm, Job, Outcome, outcome_of, warm_start
+from benchmarks.training.figures import FIGURES, Difference, difference, mean_on_test, tasks_of
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.progress import silent
-from schemas.source import source_digest
 from tasks.curate import stage as curate
 from tasks.curate.processes import in_processes
 from tasks.synthesize import stage as synthesize
 
 PROFILE: Final = "benchmarks/training/training.toml"
 SEEDS: Final = (1, 2, 3)
-SETUP: Final = ("tasks.synthesize.stage", "tasks.curate.stage", "tasks.train.sft.warm_start")
-TRAINING: Final = ("benchmarks.training.arms",)
+STATE: Final = Path(".tucano") / "benchmark-training"
 ONE_THREAD: Final = {
     "OMP_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
@@ -55,6 +54,7 @@ Outcomes = Mapping[Arm, Sequence[Outcome]]
 def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--profile", default=PROFILE, help="of the dataset, the model and the recipe")
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="of the trainings")
     add_overrides(parser)
 
 
@@ -62,52 +62,32 @@ def measure(report: Report, options: Namespace) -> None:
     """Train every arm with every seed, and compare."""
     os.environ.update(ONE_THREAD)
     config = load_config(options.profile, options.set)
-    setup, code = _set_up(config), source_digest(*TRAINING)
+    _set_up(config, options.seeds)
     sft = config.warm_start
     # A further fine-tuning: half of the warm start's steps, at a third of its rate.
     again = sft.model_copy(update={"learning_rate": sft.learning_rate / 3, "steps": sft.steps // 2})
-    wanted = [(arm, seed) for seed in SEEDS for arm in ARMS]
-    jobs = [
-        (
-            Job(
-                arm=arm,
-                seed=seed,
-                recipe=config.train,
-                again=again,
-                temperature=config.evaluate.temperature,
-                batch_size=config.evaluate.batch_size,
-                setup=setup,
-            ),
-            code,
-        )
-        for arm, seed in wanted
-    ]
+    wanted = [(arm, seed) for seed in options.seeds for arm in ARMS]
+    temperature, batch_size = config.evaluate.temperature, config.evaluate.batch_size
+    jobs = [Job(arm, seed, config.train, again, temperature, batch_size, STATE) for arm, seed in wanted]
     # Importing torch and TRL takes a tenth of a training: each worker does it once.
     found = dict(zip(wanted, map_in_processes(outcome_of, jobs, "trainings"), strict=True))
-    outcomes = {arm: [found[arm, seed] for seed in SEEDS] for arm in ARMS}
+    outcomes = {arm: [found[arm, seed] for seed in options.seeds] for arm in ARMS}
     _report_arms(report, outcomes)
     _report_tasks(report, outcomes)
 
 
-def _set_up(config: Config) -> Path:
-    """Return the folder with the prompts, the dataset and the models after SFT; make it where it is missing."""
-    sections = config.model_dump_json(include={"seed", "synthesize", "curate", "policy", "warm_start"})
-    code = source_digest(*SETUP)
-    folder = STATE / f"setup-{digest(sections, code)}"
-    if folder.exists():
-        return folder
-    draft = folder.with_suffix(f".draft-{os.getpid()}")
+def _set_up(config: Config, seeds: Sequence[int]) -> None:
+    """Make the prompts, the dataset and the models after SFT."""
+    shutil.rmtree(STATE, ignore_errors=True)
     for name in ("prompts", "dataset"):
-        (draft / name).mkdir(parents=True)
-    synthesize.run(config.synthesize, config.seed, draft / "prompts", silent)
-    curate.run(config.curate, config.policy, draft / "prompts", draft / "dataset", silent, in_processes(1))
-    list(map_in_processes(partial(warm_start, config, draft), SEEDS, "warm starts"))
-    draft.replace(folder)
-    return folder
+        (STATE / name).mkdir(parents=True)
+    synthesize.run(config.synthesize, config.seed, STATE / "prompts", silent)
+    curate.run(config.curate, config.policy, STATE / "prompts", STATE / "dataset", silent, in_processes(1))
+    list(map_in_processes(partial(warm_start, config, STATE), seeds, "warm starts"))
 
 
 def _report_arms(report: Report, outcomes: Outcomes) -> None:
-    """Print what each arm costs and reaches over all tasks, and its curve."""
+    """Print what each arm costs and reaches over all tasks."""
     rows = []
     for arm in ARMS:
         of_arm = outcomes[arm]
@@ -121,11 +101,6 @@ def _report_arms(report: Report, outcomes: Outcomes) -> None:
         ("arm", "tokens", "s", "test", "ours is better by", "truth", "ours is better by"),
         rows,
     )
-    for arm in ARMS[1:]:
-        curve = "  ".join(f"{step}: {reward:.3f}" for step, reward in mean_curve(outcomes[arm]).items())
-        chosen = ", ".join(str(each.chosen_step) for each in outcomes[arm])
-        report.line(f"Validation of {arm} by step: {curve}; chosen {chosen}.")
-    report.line()
     for figure, name in FIGURES.items():
         found = difference(outcomes["ours"], outcomes["stock"], figure)
         report.limit(found.low > 0, f"{name} of ours against stock: {_shown(found)} does not exclude zero from below")
@@ -149,11 +124,7 @@ def _report_tasks(report: Report, outcomes: Outcomes) -> None:
 
 
 def _shown(found: Difference) -> str:
-    return f"{_signed(found.mean)} ({_signed(found.low)} {_signed(found.high)})"
-
-
-def _signed(number: float) -> str:
-    return f"{number:+.3f}".replace("0.", ".", 1)
+    return f"{found.mean:+.3f} ({found.low:+.3f} {found.high:+.3f})"
 
 
 if __name__ == "__main__":

@@ -1,19 +1,17 @@
 """Arms of the training benchmark, and the training of one of them with one seed."""
 
-import hashlib
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
-
 from benchmarks.training.trainers import named, policy_trainer, stock_trainer
 from schemas.config.config import Config
-from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.progress import silent
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName
@@ -25,27 +23,23 @@ from tasks.policy.generate import as_messages, generate, generate_samples
 from tasks.train.prompt_source import PromptSource
 from tasks.train.sft.warm_start import WarmStartRequest, demonstration, demonstrations_for, sft_trainer
 
-STATE: Final = Path(".tucano") / "benchmark-training"
 Arm = Literal["sft", "sft again", "rft", "stock", "ours"]
 ARMS: Final[tuple[Arm, ...]] = get_args(Arm)
 
 
-class Job(BaseModel):
+@dataclass(frozen=True)
+class Job:
     """One training, and the measurements of it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     arm: Arm
     seed: int
     """Seed of the warm start, the adapter's first weights, the order of the prompts and every sampled token."""
     recipe: TrainConfig
-    """The recipe of GRPO."""
     again: WarmStartConfig
     """The recipe of a further fine-tuning."""
     temperature: float
-    """Temperature of the answers on validation and test."""
+    """Of the answers on validation and test."""
     batch_size: int
-    """Prompts answered at once, in a batch."""
     setup: Path
     """Folder with the prompts, the dataset and, as `base-SEED`, the models after their warm starts."""
 
@@ -55,62 +49,44 @@ class Job(BaseModel):
         return self.setup / f"base-{self.seed}"
 
 
-class Scored(BaseModel):
-    """One answer on the test split."""
+@dataclass(frozen=True)
+class Scored:
+    """One answer on the test split: its reward and its ground truth in [0, 1]."""
 
     task: TaskName
     reward: float
-    """In [0, 1]."""
     truth: float
-    """Ground truth, in [0, 1]."""
 
 
-class Outcome(BaseModel):
+@dataclass(frozen=True)
+class Outcome:
     """Results of one training."""
 
     seconds: float
     """Time of the training with its validations, on one thread."""
     tokens: int
     """Tokens that were sampled to learn from."""
-    curve: dict[int, float]
-    """Validation reward after each validated step, the mean over the tasks."""
-    chosen_step: int
-    """The step with the best validation reward, whose adapter answers the test split."""
     test: dict[str, Scored]
     """By prompt."""
 
 
-def warm_start(config: Config, draft: Path, seed: int) -> None:
+def warm_start(config: Config, setup: Path, seed: int) -> None:
     """Make the model that all arms of a seed begin with; spawned processes import it by its name."""
-    output = draft / f"base-{seed}"
+    output = setup / f"base-{seed}"
     output.mkdir()
     request = WarmStartRequest(
-        policy=config.policy, warm_start=config.warm_start, seed=seed, dataset=draft / "dataset", output=output
+        policy=config.policy, warm_start=config.warm_start, seed=seed, dataset=setup / "dataset", output=output
     )
     run_child(
-        "tasks.train.sft.warm_start", request, draft / f"work-{seed}", interpreter=None, threads=1, progress=silent
+        "tasks.train.sft.warm_start", request, setup / f"work-{seed}", interpreter=None, threads=1, progress=silent
     )
 
 
-def outcome_of(work: tuple[Job, str]) -> Outcome:
-    """Return the outcome of a training, which runs if that code has not run it before."""
-    job, code = work
-    folder = STATE / "trainings"
-    folder.mkdir(exist_ok=True)
-    name = digest(job.model_dump_json(), code)
-    result, log = folder / f"{name}.json", folder / f"{name}.log"
-    if not result.exists():
-        with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
-            outcome = run(job)
-        draft = result.with_suffix(".draft")
-        draft.write_text(outcome.model_dump_json(), encoding="utf-8")
-        draft.replace(result)
-    return Outcome.model_validate_json(result.read_text(encoding="utf-8"))
-
-
-def digest(*parts: str) -> str:
-    """Return a name for some content."""
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+def outcome_of(job: Job) -> Outcome:
+    """Return the outcome of a training; its log is beside the models."""
+    log = job.setup / f"{job.arm}-{job.seed}.log"
+    with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
+        return run(job)
 
 
 def run(job: Job) -> Outcome:
@@ -144,9 +120,7 @@ def run(job: Job) -> Outcome:
         )
 
     if job.arm == "sft":
-        policy = load_policy(job.base, None, four_bit=False)
-        test = _answer_test(job, policy, tokenizer, databases)
-        return Outcome(seconds=0, tokens=0, curve={}, chosen_step=0, test=test)
+        return Outcome(0.0, 0, _answer_test(job, load_policy(job.base, None, four_bit=False), tokenizer, databases))
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         started = time.perf_counter()
@@ -156,18 +130,9 @@ def run(job: Job) -> Outcome:
         trainer.add_callback(selection)
         trainer.train()
         seconds = time.perf_counter() - started
-        if selection.best is None:
-            raise AssertionError("a training ended without one validation, though its last step is always validated")
         selection.write_best(work / "best", adapter_config(trainer.model))
         policy = load_policy(job.base, work / "best", four_bit=False)
-        test = _answer_test(job, policy, tokenizer, databases)
-    return Outcome(
-        seconds=seconds,
-        tokens=tokens(),
-        curve={each.step: each.mean_reward for each in selection.history},
-        chosen_step=selection.best.step,
-        test=test,
-    )
+        return Outcome(seconds, tokens(), _answer_test(job, policy, tokenizer, databases))
 
 
 def _answer_test(job: Job, policy: Any, tokenizer: Any, databases: Databases) -> dict[str, Scored]:

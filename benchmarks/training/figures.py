@@ -73,8 +73,3 @@ def tasks_of(outcome: Outcome) -> list[TaskName]:
     """Return the tasks of the test split."""
     found = {scored.task for scored in outcome.test.values()}
     return [task for task in TASK_NAMES if task in found]
-
-
-def mean_curve(outcomes: Sequence[Outcome]) -> dict[int, float]:
-    """Return the validation reward after each validated step, the mean over seeds."""
-    return {step: fmean(outcome.curve[step] for outcome in outcomes) for step in outcomes[0].curve}

@@ -41,7 +41,7 @@ from tasks.audit.report import REPORT_PAGE
 from tasks.audit.sampling import make_sheet
 from tasks.audit.stage import STORE_FOLDER, shipped_files
 from tasks.lineage.store.inventory import read_inventory
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 from tasks.synthesize.simulated import simulate_store
 
 app = group("audit")

@@ -1,4 +1,4 @@
-"""Commands `tucano benchmark`: write the test for others, run a model on it, score answers, and build the wheel."""
+"""Commands `tucano benchmark`: write the test for others, run a model on it, and score answers."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,12 +10,11 @@ from flows.cli.result import Table, new_folder, show
 from flows.cli.tucano import UNDONE, Json, group
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.tasks import Guided, SpecName
 from tasks.benchmark.answers import read_answers, score_answers
-from tasks.benchmark.distribution import build_wheel
 from tasks.benchmark.run import run_endpoint, run_folder
 from tasks.benchmark.scorers import Benchmark
 from tasks.benchmark.write import write_benchmark
@@ -90,10 +89,3 @@ def score(
     # Each figure is a mean with the ends of its interval.
     title = f"{scored['answers']} answers, spec {spec}: mean, 95 % interval"
     show(scored, [Table(title, scored["tasks"], "task=name n reward truth")], as_json=as_json)
-
-
-@app.command()
-def wheel(out: Annotated[Path, typer.Option(help="The folder of the wheel.")]) -> None:
-    """Build the scorers and adapters as a wheel of four small dependencies."""
-    with interruptible(UNDONE):
-        show(None, [f"wheel: {build_wheel(out)}"], as_json=False)

@@ -14,7 +14,7 @@ from flows.cli.result import Table, cell, new_folder, plural, show
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress
 from flows.runtime.console import show as notice
-from flows.runtime.session import BYTES_NEEDED, existing_store, has_server, logs_to_monitor, open_store, session
+from flows.runtime.session import BYTES_NEEDED, existing_store, has_server, logs_to_monitor, session
 from flows.runtime.signals import interruptible
 from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError
@@ -210,9 +210,7 @@ def monitor(
     config = configured(profile, overrides, state)
     given = logs_to_monitor(config, logs)
     files = log_files(given)
-    # Where some were monitored before, no row may mean that nobody is answered any more.
-    if not files.has_rows and not open_store(config).records("monitoring"):
-        require_rows(files)
+    require_rows(files)
     count = len(files.files)
     say(f"monitoring {count} file{'' if count == 1 else 's'} of logs, state in {config.state.root}")
     # What is kept of logs is compressed, and so smaller than they are.
@@ -246,7 +244,7 @@ def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | 
     """Yield each task's last day, what was left out, and the alarms, in the report's language."""
     from tasks.monitor.report import finding_sentences, promise_sentence  # noqa: PLC0415 - as above
     from tasks.monitor.stage import last_days  # noqa: PLC0415
-    from tasks.report.language import spoken  # noqa: PLC0415
+    from tasks.report.wording import spoken  # noqa: PLC0415
 
     found = monitored.found
     champion = found["champion"]

@@ -11,7 +11,7 @@ from flows.cli.tucano import UNDONE, Json, ReportLanguage
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import BASELINES, TRUTH_LOSS
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.errors import InputError
 from schemas.tasks import SpecName
 from tasks.commerce.score_file import score_file
@@ -23,7 +23,7 @@ from tasks.evaluate.report.page import REPORT_PAGE, draw, write_report_files
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.lineage.store.artifacts import RECORD_FILE
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 
 
 def score(

@@ -21,12 +21,11 @@ from schemas.tasks import TASK_NAMES
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.synthesize import stage as synthesize_stage
-from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.document import column_map_text, plan, profile_text
 from tasks.synthesize.columns.look import LookedFile, find_files, look_at
-from tasks.synthesize.columns.recognize import Recognized, recognize, undecided
-from tasks.synthesize.mix import read_mix, split_count
+from tasks.synthesize.columns.recognize import ColumnChoice, Recognized, recognize
 from tasks.synthesize.served_prompts import write_served_prompts
+from tasks.synthesize.stage import read_mix, split_count
 
 REPORT_MIX: Final = "extraction=40,sql_qa=40,insights=10,push=10"
 DEFAULT_SEED: Final = 42
@@ -210,9 +209,8 @@ def _recognized_lines(recognized: Recognized) -> Iterator[str]:
         for section in sections:
             sure = ", ".join(as_shown(_pair(choice)) for choice in section.choices if choice.sure) or "nothing is sure"
             yield f"  {'table' if section.is_table else 'prompts of'} {section.name}: {sure}"
-            open_choices = ((_pair(choice), choice.why) for choice in section.choices if not choice.sure)
-            for line, why in (*open_choices, *undecided(section)):
-                yield as_shown(f"  - to confirm: {line}: {why}")
+            unsure = (choice for choice in section.choices if not choice.sure)
+            yield from (as_shown(f"  - to confirm: {_pair(choice)}: {choice.why}") for choice in unsure)
         yield from ["  nothing of it is used"] * (not sections)
         left_out = recognized.left_out(file).items()
         yield from (as_shown(f"  {why}: {', '.join(columns)}") for why, columns in left_out)
@@ -223,10 +221,9 @@ def _pair(choice: ColumnChoice) -> str:
 
 
 def _waiting(recognized: Recognized) -> list[str]:
-    """Return what a person must confirm before a run: tables of orders, cells with two meanings, and statuses."""
+    """Return what a person must confirm before a run: tables of orders, and statuses."""
     tables = {section.name: section.is_sure for section in recognized.sections if section.is_table}
     orders = ["the columns of table orders"] * (not tables.get("orders", True) and any(tables.values()))
-    open_cells = ["dates and decimals"] * any(True for section in recognized.sections for _ in undecided(section))
     sure = [section for section in recognized.sections if section.is_sure]
     statuses = {each.theirs for section in sure for each in section.choices if each.waits}
-    return [*orders, *open_cells, *(as_shown(f"the values of {name}") for name in sorted(statuses))]
+    return [*orders, *(as_shown(f"the values of {name}") for name in sorted(statuses))]

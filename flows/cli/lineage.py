@@ -17,7 +17,7 @@ from flows.runtime.console import stage_progress, warn
 from flows.runtime.session import artifacts_folder, existing_store, mlflow_store, open_registry, open_store
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
-from schemas.config.report import Language
+from schemas.config.section import Language
 from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
@@ -28,7 +28,7 @@ from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.mlflow.registry import local_aliases
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.inventory import verify as verify_artifacts
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 
 Result = tuple[dict[str, Any], Sequence[str | Table]]
 

@@ -1,7 +1,5 @@
 """Commands `tucano phrases`: openers of pushes that a model proposes and a person approves."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -39,7 +37,8 @@ def propose(
     openers.known_group(group)
     if output.exists():
         raise InputError(f"{output} exists and may be filled in; give another --output, or move it away")
-    with interruptible(UNDONE), stage_progress("phrases") as progress, _model(config) as ask:
+    ask = _model(config)
+    with interruptible(UNDONE), stage_progress("phrases") as progress:
 
         def told(system: str, text: str, number: int) -> str:
             progress(number, openers.MOST_REQUESTS, "requests")
@@ -84,8 +83,7 @@ def _configured(profile: str, overrides: list[str]) -> "Config":
     return config
 
 
-@contextmanager
-def _model(config: "Config") -> Iterator[openers.Ask]:
+def _model(config: "Config") -> openers.Ask:
     # The libraries of requests, which `add` does without.
     from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion  # noqa: PLC0415
 
@@ -94,13 +92,13 @@ def _model(config: "Config") -> Iterator[openers.Ask]:
     section, otherwise = "evaluate.rivals", "name another in evaluate.rivals"
     decoding: dict[str, Any] = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS}
     rival = config.evaluate.rivals[0]
-    with Endpoint(rival, purpose="proposing", section=section, otherwise=otherwise, **decoding) as endpoint:
+    endpoint = Endpoint(rival, purpose="proposing", section=section, otherwise=otherwise, **decoding)
 
-        def ask(system: str, text: str, number: int) -> str:
-            answers: dict[str, Reply] = {}
-            question = EndpointQuestion("", system, text, config.seed + number)
-            if failure := endpoint.ask_all([question], answers.__setitem__):
-                raise EndpointError(failure)
-            return answers[""].text
+    def ask(system: str, text: str, number: int) -> str:
+        answers: dict[str, Reply] = {}
+        question = EndpointQuestion("", system, text, config.seed + number)
+        if failure := endpoint.ask_all([question], answers.__setitem__):
+            raise EndpointError(failure)
+        return answers[""].text
 
-        yield ask
+    return ask

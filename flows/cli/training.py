@@ -23,8 +23,7 @@ from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
 from tasks.next_steps.steps import NextStep
 from tasks.policy.merge import MERGED_FOLDER
-from tasks.report.language import spoken
-from tasks.report.wording import worded
+from tasks.report.wording import spoken, worded
 from tasks.train.sizing.estimate import (
     CPU_UNKNOWN,
     DPO_UNKNOWN,

@@ -1,6 +1,5 @@
 """Client of a Prefect server: refusals in a sentence, begin and end of a session, and events for automations."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -30,8 +29,6 @@ OPERATIONS_EVENT: Final = "tucano.operations"
 """Event of new alarms of the service: late, dear or no answers; an automation of infra/automations notifies people."""
 HELD_EVENT: Final = "tucano.held"
 """Event of a version that the gate holds; an automation of infra/automations notifies people."""
-SWITCH_EVENT: Final = "tucano.serving"
-"""Beginning of the events of a new version in serving: `.switched` and `.refused`."""
 
 
 @contextmanager
@@ -53,18 +50,16 @@ def refusal(error: Exception, address: str, *, read_before: bool = False) -> str
     if not isinstance(error, httpx.HTTPStatusError):
         what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return f"{where} cannot be talked to ({what}); correct PREFECT_API_URL, or try again"
-    code = error.response.status_code
+    code, said = error.response.status_code, error.response.text[:MOST_SHOWN]
     if read_before and code in {httpx.codes.NOT_FOUND, httpx.codes.CONFLICT}:
-        return f"{where} was changed by somebody else meanwhile ({code}: {error.response.text[:MOST_SHOWN]})"
+        return f"{where} was changed by somebody else meanwhile ({code}: {said})"
     if code == httpx.codes.UNAUTHORIZED:
-        given = [name for name in ("PREFECT_API_AUTH_STRING", "PREFECT_API_KEY") if name in os.environ]
-        why = f"does not take what {' and '.join(given)} says" if given else "asks for a key, and none is set"
-        return f"{where} {why} ({code}); set {KEYS}"
+        return f"{where} asks for a key, and takes none that is set ({code}); set {KEYS}"
     if code == httpx.codes.FORBIDDEN:
-        return f"{where} forbids it ({code}: {error.response.text[:MOST_SHOWN]}); a key that may is set by {KEYS}"
+        return f"{where} forbids it ({code}: {said}); a key that may is set by {KEYS}"
     if code == httpx.codes.NOT_FOUND:
         return f"{where} is none, or too old ({code} for {error.request.url.path}); correct PREFECT_API_URL"
-    return f"{where} answers {code}: {error.response.text[:MOST_SHOWN]}"
+    return f"{where} answers {code}: {said}"
 
 
 def has_worker(client: SyncPrefectClient, pool: WorkPool) -> bool:
@@ -175,9 +170,3 @@ def emit_held(decision: Mapping[str, Any]) -> None:
     model = f"{decision['model']} version {decision['version']}"
     resource = {"prefect.resource.id": f"tucano.promotion.{decision['version']}", "prefect.resource.name": model}
     emit_event(HELD_EVENT, resource=resource, payload={"reason": "; ".join(decision["reasons"])})
-
-
-def emit_switch(model: str, version: str, outcome: str, sentence: str) -> None:
-    """Emit the event of a version that took over in serving, or that was refused."""
-    resource = {"prefect.resource.id": f"tucano.serving.{model}", "tucano.version": version}
-    emit_event(f"{SWITCH_EVENT}.{outcome}", resource=resource, payload={"reason": sentence})

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from flows.runtime.signals import ended_by
+from flows.runtime.signals import Loss, ended_by
 from schemas.errors import TucanoError
 from schemas.python_process import collect_rarely, safe_environment
 from schemas.sqlite_file import Schema, SqliteFile
@@ -53,7 +53,7 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
         if meanwhile is not None:
             meanwhile()
         wait_for(partial(reachable, address), [server], f"Prefect's server did not start; its log is {log_file}")
-        with ended_by(_Loss(address, server, log_file)):
+        with ended_by(_loss_of(address, server, log_file)):
             yield address
     finally:
         end_group(server, SECONDS_TO_END)
@@ -81,25 +81,23 @@ def prove_prefect_usable(home: Path) -> None:
         file.prove_writable()
 
 
-class _Loss:
-    """Sentence for a server that has ended, or that answers no more."""
+def _loss_of(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -> Loss:
+    """Return what says, in a sentence, that a server has ended, or answers no more."""
+    heard = time.monotonic()
 
-    def __init__(self, address: str, server: "subprocess.Popen[bytes]", log_file: Path) -> None:
-        self._address, self._server, self._log_file = address, server, log_file
-        self._heard = time.monotonic()
-
-    def __call__(self) -> str | None:
-        code = self._server.poll()
+    def loss() -> str | None:
+        nonlocal heard
+        code = server.poll()
         if code is not None:
             how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        elif reachable(self._address, seconds=1.0):
-            self._heard = time.monotonic()
-            return None
-        elif time.monotonic() - self._heard < SECONDS_OF_SILENCE:
-            return None
         else:
+            heard = time.monotonic() if reachable(address, seconds=1.0) else heard
+            if time.monotonic() - heard < SECONDS_OF_SILENCE:
+                return None
             how = f"has not answered for {SECONDS_OF_SILENCE:.0f} s"
-        return f"Prefect's server of this run {how}; its log is {self._log_file}; run the same command again to resume"
+        return f"Prefect's server of this run {how}; its log is {log_file}; run the same command again to resume"
+
+    return loss
 
 
 def reachable(address: str, seconds: float = 5.0) -> bool:

@@ -46,9 +46,7 @@ PAGES_VARIABLE: Final = "MLFLOW_PAGES"
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-_UNRECORDED = logging.getLogger(__name__)
-_UNRECORDED.addHandler(logging.NullHandler())
-_UNRECORDED.propagate = False
+_chain: logging.Logger | logging.LoggerAdapter[Any] | None = None
 
 
 def is_recorded() -> bool:
@@ -78,11 +76,6 @@ def stage_flow(name: str) -> Callable[[Callable[Arguments, Result]], Callable[Ar
     return lambda function: StageFlow(name, function)
 
 
-def run_log() -> logging.Logger | logging.LoggerAdapter[Any]:
-    """Return the log of Prefect's run; where there is none, one that keeps nothing."""
-    return get_run_logger() if flow_run.get_id() is not None else _UNRECORDED
-
-
 def show_markdown(*, key: str, markdown: str, description: str) -> None:
     """Show a text on the run's page, where there is one."""
     if not is_recorded():
@@ -91,14 +84,11 @@ def show_markdown(*, key: str, markdown: str, description: str) -> None:
     artifacts.create_markdown_artifact(key=key, markdown=markdown.replace(',"', ', "'), description=description)
 
 
-_chain: logging.Logger | logging.LoggerAdapter[Any] | None = None
-
-
 @contextmanager
 def logging_of_chain() -> Iterator[None]:
     """Have all that `log` is given in the block, from any stage and thread, in the log of the run that is open now."""
     global _chain  # noqa: PLW0603 - a process runs one chain, whose stages report from several threads
-    _chain = run_log()
+    _chain = get_run_logger() if flow_run.get_id() is not None else None
     try:
         yield
     finally:
@@ -107,7 +97,8 @@ def logging_of_chain() -> Iterator[None]:
 
 def log(text: str) -> None:
     """Add a line to the log of the chain, whose page people open; without one, of the flow or task that is running."""
-    (_chain or run_log()).info(text)
+    if _chain is not None or flow_run.get_id() is not None:
+        (_chain or get_run_logger()).info(text)
 
 
 def profile_tag(profile: str) -> str:
@@ -259,16 +250,14 @@ def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
     create_markdown_artifact(
         key=SHEET_ARTIFACT,
         markdown=f"""\
-**{unscored} completions wait for people's scores**, 1 to 5. The sheet, on the machine that works on this run:
+**{unscored} completions wait for people's scores**, 1 to 5, as `{RUBRICS_FOLDER}` says. The sheet, on the machine that
+works on this run:
 
 ```
 {sheet}
 ```
 
-What each score means is written in `{RUBRICS_FOLDER}`. There are two ways to score:
-
-- open the sheet in a spreadsheet, fill in `human_score`, `rater` (a pseudonym) and `rater_kind` (`human`), save as CSV;
-- in the browser, a key a score.
+Score in a spreadsheet (`human_score`, `rater`: a pseudonym, `rater_kind`: `human`; saved as CSV), or in the browser:
 
 ```
 {label}

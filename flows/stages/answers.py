@@ -5,7 +5,7 @@ A rung is what may be had of the base at less cost, by its name in `evaluate.run
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,12 +13,12 @@ from typing import Any, Final
 from flows.runtime.console import warn
 from flows.stages.child_pool import do_all
 from flows.stages.inputs import tuned_on_references
-from flows.stages.remote import run_with_weights
+from flows.stages.remote import placed
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
-from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import RivalConfig, Rung
+from schemas.config.section import HOW_IT_IS_REACHED
 from schemas.errors import Interrupted, TucanoError
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, read_prompts
@@ -89,7 +89,9 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         adapter = store.path(who.policy.sha256) if who.policy and not who.merged else None
         where: dict[str, Any] = {"dataset": dataset.path, "work": folder, "output": output}
         request = AnswerRequest(**decoding, **where, base=store.path((who.merged or who.base).sha256), policy=adapter)
-        return session.run_child(stage, request, folder, progress)
+        worker = session.run_child(stage, request, folder, progress)
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        return worker
 
     stage = Stage(
         name=f"{STAGE}-{who.name}",
@@ -105,10 +107,8 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
     )
     folder = _batches_folder(session, stage)
     given = {"base": who.base, **inputs, **stage.order_only_inputs}
-    call = {"name": who.name, "guided": who.guided, "general": who.general}
-    result = run_with_weights(stage, session, "answer", given, **call)
-    _remove_batches(stage, session)
-    return result
+    call: dict[str, Any] = {"name": who.name, "guided": who.guided, "general": who.general}
+    return run_stage(placed(stage, session, "answer", given, **call), session)
 
 
 def answer_rival(session: Session, dataset: StageResult, plan: StageResult, rival: RivalConfig) -> StageResult:
@@ -117,6 +117,7 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         answer_by_rival(rival, dataset.path, **decoding, work=folder, output=output, progress=progress)
+        shutil.rmtree(folder.parent, ignore_errors=True)
 
     stage = Stage(
         name=f"{RIVAL_STAGE}-{rival.name}",
@@ -130,9 +131,7 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
         summary=_figures,
     )
     folder = _batches_folder(session, stage)
-    result = run_stage(stage, session)
-    _remove_batches(stage, session)
-    return result
+    return run_stage(stage, session)
 
 
 def _decoding(config: Config) -> dict[str, Any]:
@@ -159,15 +158,8 @@ def _grammars_of_prompts(test_file: Path, guided: Guided) -> dict[str, str]:
 
 
 def _batches_folder(session: Session, stage: Stage) -> Path:
-    """Return the folder of what children have finished: one per stage, and one per run that makes all again."""
-    of_stage = f"{stage.name}-{stage.key[:16]}"
-    return session.folder(f"{of_stage}-{session.fresh}" if session.fresh else of_stage)
-
-
-def _remove_batches(stage: Stage, session: Session) -> None:
-    kept = _batches_folder(replace(session, fresh=None), stage)
-    for folder in kept.parent.glob(f"{kept.name}*"):
-        shutil.rmtree(folder)
+    """Return the folder of what children have finished: one per stage, and in it one per run that makes all again."""
+    return session.folder(f"{stage.name}-{stage.key[:16]}") / (session.fresh or "resumed")
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from flows.runtime.console import say
 from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow, wait_for_scores
 from flows.runtime.session import open_store
-from flows.stages.remote import run_with_weights
+from flows.stages.remote import placed
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -35,7 +35,7 @@ from tasks.audit.stage import REPORT_FILE, SHEET_FILE, STORE_FOLDER, AuditFiles,
 from tasks.commerce.registry import joint_version, reward_version, reward_versions
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactDamaged, file_digests
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 
 DRAWN_FROM_FILE: Final = "drawn_from.txt"
 """Beside a sheet that people score: the sha256 of each artifact that its rows are a copy of, a line each."""
@@ -171,7 +171,7 @@ def sheet(
         summary=rows_to_score,
         reports=("sheet.csv",),
     )
-    return run_with_weights(stage, session, "sheet", stage.inputs, tasks=list(tasks))
+    return run_stage(placed(stage, session, "sheet", stage.inputs, tasks=list(tasks)), session)
 
 
 def drawn_sheets(config: Config, files: AuditFiles) -> dict[str, ArtifactRecord]:
@@ -219,26 +219,19 @@ def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: P
     draft = folder.with_name(f".{folder.name}.draft")
     # Of a run that was killed here: one at a time works in a state folder.
     shutil.rmtree(draft, ignore_errors=True)
-    sources = list(dict.fromkeys(kept.values()))
-    _copy(drawn.path if drawn else sources[0], draft)
-    files = files_of(draft)
-    rows: list[Row] = []
-    rollouts: list[bytes] = []
-    for task in TASK_NAMES:
-        source = kept.get(task, drawn.path if drawn else None)
-        if source is not None:
-            of = files_of(source)
-            rows += [row for row in read_rows(of.sheet) if row["task"] == task]
-            rollouts += [line for line in of.rollouts.read_bytes().splitlines() if json.loads(line)["task"] == task]
+    files, rows, rollouts = files_of(draft), list[Row](), list[bytes]()
+    source_of = {task: kept.get(task, drawn.path if drawn else None) for task in TASK_NAMES}
+    sources = {task: files_of(source) for task, source in source_of.items() if source is not None}
+    _copy((sources.get(STORE_OF) or next(iter(sources.values()))).store, files.store)
+    for task, of in sources.items():
+        rows += [row for row in read_rows(of.sheet) if row["task"] == task]
+        rollouts += [line for line in of.rollouts.read_bytes().splitlines() if json.loads(line)["task"] == task]
     write_rows(files.sheet, rows)
     files.rollouts.write_bytes(b"".join(line + b"\n" for line in rollouts))
-    if STORE_OF in kept:
-        shutil.rmtree(files.store)
-        _copy(files_of(kept[STORE_OF]).store, files.store)
     versions = reward_versions([task for task in TASK_NAMES if any(row["task"] == task for row in rows)], spec)
     (draft / VERSIONS_FILE).write_text(json.dumps(versions, indent=1) + "\n", encoding="utf-8")
     artifacts = [drawn.record.sha256] if drawn else []
-    artifacts += [each for source in sources for each in _drawn_from(source)]
+    artifacts += [each for source in kept.values() for each in _drawn_from(source)]
     (draft / DRAWN_FROM_FILE).write_text("\n".join(dict.fromkeys(artifacts)) + "\n", encoding="utf-8")
     draft.replace(folder)
 

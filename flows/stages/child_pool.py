@@ -4,7 +4,7 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
@@ -67,7 +67,10 @@ class ChildPool:
             except BaseException:
                 self._end()
                 raise
-        return _results(futures)
+        failures = [error for future in futures.values() if (error := future.exception()) is not None]
+        if failures:
+            raise min(failures, key=lambda error: not isinstance(error, Interrupted))
+        return {name: future.result() for name, future in futures.items()}
 
     def run_child(self, module: str, request: BaseModel, folder: Path, **named: Any) -> str | None:
         """Run a child once there is room for it, and return its device, as `tasks.policy.child.run_child` does."""
@@ -111,16 +114,13 @@ def pool_of(config: Config) -> ChildPool | None:
     return ChildPool(workers.concurrent_children)
 
 
-def do_all(pool: ChildPool | None, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
+def do_all(
+    pool: ChildPool | None, works: Mapping[str, Callable[[], Result]], *, first_decides: bool = False
+) -> dict[str, Result]:
     """Do each work, at once in a pool, or one after the other in this thread."""
-    return pool.map(works) if pool is not None else {name: work() for name, work in works.items()}
-
-
-def _results(futures: Mapping[str, "Future[Result]"]) -> dict[str, Result]:
-    failures = [error for future in futures.values() if (error := future.exception()) is not None]
-    if failures:
-        raise min(failures, key=lambda error: not isinstance(error, Interrupted))
-    return {name: future.result() for name, future in futures.items()}
+    if pool is None:
+        return {name: work() for name, work in works.items()}
+    return pool.map(works, first_decides=first_decides)
 
 
 def expect_stage_children(config: Config) -> None:

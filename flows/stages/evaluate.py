@@ -15,8 +15,8 @@ from flows.stages.inputs import merge, published
 from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
-from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import EvaluateConfig
+from schemas.config.section import HOW_IT_IS_REACHED
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
@@ -36,8 +36,7 @@ from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.next_steps.steps import read_trained
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.endpoint import EndpointError
-from tasks.report.language import spoken
-from tasks.report.number_format import interval, signed
+from tasks.report.wording import spoken
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary
 from tasks.train.watch.alarms import past_alarms
@@ -123,7 +122,7 @@ def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Ma
     inputs |= {f"answers-{name}": each.record for name, each in answers.items()}
 
     @spoken(config.language, config.workers.reais_per_dollar)
-    def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
+    def work(output: Path, progress: Progress, _: StageRun) -> None:
         looks = count_looks(store, plan.record)
         if looks.number > 1:
             say(f"evaluate: look {looks.number} of this challenger at this test split; the report says so")
@@ -155,13 +154,10 @@ def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Ma
             output=output,
         )
         run_evaluation(evaluation, progress)
-        mlflow_run.log_figures(metrics_of_report(read_report(output)))
 
     but: dict[str, Any] = {"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}}
-    settings, prices = (
-        config.evaluate.model_dump(mode="json", exclude=but),
-        config.workers.model_dump(include={"prices"}),
-    )
+    settings = config.evaluate.model_dump(mode="json", exclude=but)
+    prices = config.workers.model_dump(include={"prices"})
     shown = (config.language, config.workers.reais_per_dollar, config.promote.over_rungs, prices)
     stage = Stage(
         name=STAGE,
@@ -224,11 +220,7 @@ def _plan(
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     report = read_report(folder)
-    figures = {
-        f"{name} difference": f"{signed(block['mean_difference'])} ({interval(block['ci_low'], block['ci_high'])})"
-        for name, block in (("overall", report["overall"]), *report["tasks"].items())
-    }
-    return {"verdict": report["gate"]["verdict"], **figures, "look": report["looks"]["number"]}
+    return {"verdict": report["gate"]["verdict"], "look": report["looks"]["number"], **metrics_of_report(report)}
 
 
 def logged_training(seed: int, policy: StageResult) -> LoggedTraining:

@@ -3,7 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -27,17 +27,17 @@ from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
+from schemas.disk import scratch_folder
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.progress import Progress, silent
-from schemas.scratch import scratch_folder
 from schemas.store.column_map import read_column_map
 from schemas.store.files import finish_replacement, read_store, replace_store
-from schemas.tables.person import Person
+from schemas.store.store import Person
 from schemas.tables.production_logs import FEEDBACK_FOLDER
 from schemas.tables.prompts import SPLITS, TRAIN_FILE, read_prompt_table
 from schemas.tables.summaries import PromptsSummary
 from tasks.audit.forget import remove_given, remove_prompts
-from tasks.audit.stage import AuditFiles, files_of
+from tasks.audit.stage import files_of
 from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, require_folder, trainings
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
@@ -45,7 +45,7 @@ from tasks.curate import stage as curate_stage
 from tasks.curate.files import split_file
 from tasks.curate.processes import in_processes
 from tasks.lineage.erase.find import AskedKind, Reached, reached
-from tasks.lineage.erase.log_lines import RemovedLines, holds_them, remove_lines, unreadable
+from tasks.lineage.erase.log_lines import RemovedLines, holds_them, remove_lines
 from tasks.lineage.erase.plan import Forgetting, identities_left, planned, to_remove
 from tasks.lineage.erase.traces import Forms, Traces, traces_of
 from tasks.lineage.mlflow.recorder import StageRun
@@ -60,7 +60,8 @@ from tasks.train.resume.state_files import sampled_prompts
 
 MONITORED_FILE: Final = "answers.parquet"
 SCORES_FOLDER: Final = "scores"
-NOBODYS: Final[frozenset[str]] = frozenset()
+NOBODY: Final = Person(frozenset(), frozenset(), frozenset(), frozenset())
+NO_TRACES: Final = Traces(frozenset(), (), ())
 ON_SERVER: Final = (
     "the runs and logged models of what was removed are only marked as deleted on the MLflow server, which keeps their "
     "parameters and files until its operator runs `mlflow gc`"
@@ -184,55 +185,65 @@ def _refuse_too_few(config: Config, before: Mapping[str, Path], person: Person, 
 
 def require_logs(config: Config) -> None:
     """Refuse to begin while a gateway writes to the logs, or where one, a sheet or the references cannot be read."""
-    if faults := _faults(config):
-        raise InputError(f"{'; '.join(faults)}; nothing was removed yet: see to it, and give the same command again")
+    # A removal of nothing reads all the same.
+    if faults := _clean(config, NOBODY, NO_TRACES)[1]:
+        raise InputError(f"{'; '.join(faults)}; nothing was removed now: see to it, and give the same command again")
 
 
 def clean_logs(config: Config, state: Forgetting, found: FoundPerson) -> Forgetting:
     """Take a person's lines out of logs, sheets, references and traces; out of none unless all logs can be read."""
-    if faults := _faults(config):
-        return state.model_copy(update={"missed": {**state.missed, "logs": faults}})
-    root, traces, prompts = config.state.root, found.traces, found.person.prompts
+    require_logs(config)
+    done, unreached = _clean(config, found.person, found.traces, state.key)
+    # Where earlier versions kept a paraphrasing model's answers.
+    shutil.rmtree(config.state.root / "paraphrases", ignore_errors=True)
+    lines, in_doubt, by_text = Counter(state.log_lines), dict(state.lines_in_doubt), state.lines_by_text
+    for name, removed in done:
+        lines[name] += removed.count
+        in_doubt |= removed.doubtful
+        by_text += removed.by.get("text", 0)
+    changed = {"log_lines": dict(lines), "lines_by_text": by_text, "lines_in_doubt": in_doubt}
+    return state.model_copy(update={**changed, "missed": {**state.missed, "logs": unreached}})
 
-    def alone(place: Path) -> RemovedLines:
-        with _alone(place):
-            return remove_lines(place, traces)
 
-    # Each work with the name under which its lines are counted, and its place in a sentence.
-    works: list[tuple[str, str, Callable[[], int | RemovedLines]]] = [
-        (place.relative_to(root.resolve()).as_posix(), f"the log {place}", partial(alone, place))
-        for place in _logs_of(config)
-    ]
-    for folder, files in _sheets_of(config):
-        at = f"the sheet of {folder}"
-        works.append((SCORES_FOLDER, at, partial(remove_prompts, files.sheet, prompts)))
-        works.append((SCORES_FOLDER, at, partial(remove_lines, folder, traces)))
-        works.append((SCORES_FOLDER, at, partial(_anonymize, files.store, found.person, state.key)))
-    removal = partial(Removal, *mlflow_store(config.state), EXPERIMENT)
-    works.append(("traces", "MLflow", lambda: removal().traces(traces.are_in_json)))
+def _clean(
+    config: Config, person: Person, traces: Traces, secret: bytes = b""
+) -> tuple[list[tuple[str, RemovedLines]], tuple[str, ...]]:
+    """Return what left each place, by the name under which it is counted, and what could not be cleaned."""
+    done, faults = list[tuple[str, RemovedLines]](), list[str]()
+    for name, where, work in _works(config, person, traces, secret):
+        try:
+            removed = work()
+        except InputError as error:
+            faults.append(str(error))
+        except OSError as error:
+            faults.append(f"{where} could not be cleaned ({error})")
+        else:
+            removed = removed if isinstance(removed, RemovedLines) else RemovedLines({"id": removed}, {})
+            done.append((name, removed))
+            faults += removed.unreached
+    return done, tuple(faults)
+
+
+def _works(
+    config: Config, person: Person, traces: Traces, secret: bytes
+) -> Iterator[tuple[str, str, Callable[[], RemovedLines | int]]]:
+    """Yield the name of a place, the place in a sentence, and what cleans it; of nobody, only what is in files."""
+    root = config.state.root
+    for place in _logs_of(config):
+        yield place.relative_to(root.resolve()).as_posix(), f"the log {place}", partial(_clean_log, place, traces)
+    for folder in sorted((root / SCORES_FOLDER).glob("*/")):
+        files, where = files_of(folder), f"the sheet of {folder}"
+        if files.sheet.is_file():
+            yield SCORES_FOLDER, where, partial(remove_prompts, files.sheet, person.prompts)
+            yield SCORES_FOLDER, where, partial(remove_lines, folder, traces)
+            if person != NOBODY:
+                yield SCORES_FOLDER, where, partial(_anonymize, files.store, person, secret)
+    if person != NOBODY:
+        removal = partial(Removal, *mlflow_store(config.state), EXPERIMENT)
+        yield "traces", "MLflow", lambda: removal().traces(traces.are_in_json)
     if (references := config.curate.references) is not None:
         # Before the dataset is made without them, whose key is of this file.
-        works.append(("references", f"the file {references}", partial(remove_given, references, prompts)))
-    lines, removed, unreached = Counter(state.log_lines), list[RemovedLines](), list[str]()
-    for name, where, work in works:
-        try:
-            done = work()
-        except (OSError, InputError) as error:
-            unreached.append(f"{where} could not be cleaned ({error})")
-        else:
-            lines[name] += done if isinstance(done, int) else done.count
-            removed += [] if isinstance(done, int) else [done]
-    # Where earlier versions kept a paraphrasing model's answers.
-    shutil.rmtree(root / "paraphrases", ignore_errors=True)
-    in_doubt = {file: count for each in removed for file, count in each.doubtful.items()}
-    unreached += [sentence for each in removed for sentence in each.unreached]
-    changed = {
-        "log_lines": dict(lines),
-        "lines_by_text": state.lines_by_text + sum(each.by.get("text", 0) for each in removed),
-        "lines_in_doubt": {**state.lines_in_doubt, **in_doubt},
-        "missed": {**state.missed, "logs": tuple(unreached)},
-    }
-    return state.model_copy(update=changed)
+        yield "references", f"the file {references}", partial(remove_given, references, person.prompts)
 
 
 def _anonymize(store: Path, person: Person, secret: bytes) -> int:
@@ -240,29 +251,6 @@ def _anonymize(store: Path, person: Person, secret: bytes) -> int:
     if store.is_dir():
         replace_store(anonymous(read_store(store), person, secret), store)
     return 0
-
-
-def _faults(config: Config) -> tuple[str, ...]:
-    """Return a sentence on each log, sheet and file of references that cannot be read, or that a gateway writes."""
-    found: list[str] = []
-
-    def log(place: Path) -> None:
-        with _alone(place):
-            found.extend(unreadable(place))
-
-    # A removal of nothing reads all the same.
-    looks: list[Callable[[], object]] = [partial(log, place) for place in _logs_of(config)]
-    for folder, files in _sheets_of(config):
-        found += unreadable(folder)
-        looks.append(partial(remove_prompts, files.sheet, NOBODYS))
-    if config.curate.references is not None:
-        looks.append(partial(remove_given, config.curate.references, NOBODYS))
-    for look_at in looks:
-        try:
-            look_at()
-        except InputError as error:
-            found.append(str(error))
-    return tuple(found)
 
 
 def _logs_of(config: Config) -> list[Path]:
@@ -273,15 +261,8 @@ def _logs_of(config: Config) -> list[Path]:
     return [place for place in places if place.is_relative_to(root) and place.parent not in places]
 
 
-def _sheets_of(config: Config) -> list[tuple[Path, AuditFiles]]:
-    """Return each folder with a sheet that people score, and its files."""
-    folders = sorted((config.state.root / SCORES_FOLDER).glob("*/"))
-    return [(folder, files_of(folder)) for folder in folders if files_of(folder).sheet.is_file()]
-
-
-@contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """Hold some logs, to which a gateway would go on writing."""
+def _clean_log(place: Path, traces: Traces) -> RemovedLines:
+    """Clean some logs while nobody writes to them, as a gateway would."""
     with ExitStack() as stack:
         folder = place if place.is_dir() else place.parent
         for locked in (folder, folder / FEEDBACK_FOLDER):
@@ -290,7 +271,7 @@ def _alone(place: Path) -> Iterator[None]:
                     stack.enter_context(FileLock(locked / LOCK_FILE, timeout=0))
                 except Timeout:
                     raise InputError(f"a gateway writes to the logs {folder}: end it, and forget again") from None
-        yield
+        return remove_lines(place, traces)
 
 
 def replace_prompts(config: Config, state: Forgetting, person: Person) -> None:

@@ -2,13 +2,11 @@
 
 import asyncio
 import logging
-import os
 import signal
 import socket
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -17,9 +15,9 @@ import uvicorn
 import uvloop
 
 from flows.runtime.console import say, warn
-from flows.runtime.session import existing_store, open_registry, private_files, read_no_settings_here, served_logs
+from flows.runtime.session import open_registry, open_store, private_files, served_logs
 from flows.runtime.signals import ENDING
-from flows.stages.registered_version import answers_of, find_served_model, verified_record
+from flows.stages.registered_version import VersionParts, find_served_model
 from schemas.config.config import Config
 from schemas.documents import Rollout
 from schemas.errors import InputError, Interrupted
@@ -113,7 +111,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
 async def _deploy(config: Config, number: str | None) -> DeployedVersion:
     """Start a version's engine, and compare its golden answers; the champion's where no number is given."""
     serve = config.serve
-    model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False, answer_all=serve.answer_all)
+    model, parts = await asyncio.to_thread(find_served_model, config, number, base=False, answer_all=serve.answer_all)
     client: EngineClient | LocalEngine
     if serve.engine_url is not None:
         client = EngineClient(serve.engine_url, connections=serve.concurrency)
@@ -130,7 +128,7 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
         if serve.guided and (why := await deployment.try_guidance()) is not None:
             warn(f"the answers of {model.version_name} are not guided, for its engine cannot: {why}")
         if serve.golden_prompts:
-            golden = await asyncio.to_thread(_golden, config, model, dataset)
+            golden = await asyncio.to_thread(_golden, config, parts)
             check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)
             if check is not None:
                 say(
@@ -143,22 +141,20 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
     return deployment
 
 
-def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPrompt]:
-    store = existing_store(config, "no model is there that could answer")
-    version = open_registry(config).version(config.promote.model_name, model.number)
-    evaluation = verified_record(store, version.evaluation, f"the evaluation of {model.name}")
+def _golden(config: Config, parts: VersionParts) -> list[GoldenPrompt]:
+    store = open_store(config)
     try:
-        answers = answers_of(store, evaluation, version)
+        answers = parts.answers(store)
         store.verify(answers.sha256)
     except ArtifactDamaged as error:
         raise InputError(
-            f"the answers of {model.name} at its evaluation are lost ({error}); bring them back from a backup of the "
+            f"the answers of {parts.what} at its evaluation are lost ({error}); bring them back from a backup of the "
             "state folder, or serve it unchecked with --set serve.golden_prompts=0"
         ) from None
     first: dict[str, Rollout] = {}
     for rollout in stream_json_lines(store.path(answers.sha256) / ROLLOUTS_FILE, Rollout, "answers"):
         first.setdefault(rollout.prompt_id, rollout)
-    return chosen(read_prompts(dataset / TEST_FILE), first, config.serve.golden_prompts)
+    return chosen(read_prompts(store.path(parts.dataset) / TEST_FILE), first, config.serve.golden_prompts)
 
 
 async def _follow(config: Config, number: str | None, answering: AnswerService, metrics: Metrics) -> None:
@@ -171,16 +167,8 @@ async def _follow(config: Config, number: str | None, answering: AnswerService, 
         champion = open_registry(config).holder(names.model_name, names.alias)
         return None if champion is None else champion.version
 
-    def report(outcome: str, version: str, sentence: str) -> None:
-        if "PREFECT_API_URL" not in os.environ:
-            return
-        read_no_settings_here()
-        from flows.runtime.prefect_client import emit_switch  # noqa: PLC0415 - Prefect takes seconds to import
-
-        emit_switch(names.model_name, version, outcome, sentence)
-
     serving, deploy = answering.deployment.model.number, partial(_deploy, config)
-    await follow(answering, serving, find, deploy, report, metrics, seconds=config.serve.follow_seconds)
+    await follow(answering, serving, find, deploy, metrics, seconds=config.serve.follow_seconds)
 
 
 def _scrubbed(text: str) -> str:

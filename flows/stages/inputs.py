@@ -15,14 +15,13 @@ from typing import Any, Final
 from flows.runtime.console import warn
 from flows.runtime.runs import stage_flow
 from flows.runtime.session import own_files
-from flows.stages.remote import run_with_weights
+from flows.stages.remote import placed
 from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config, SynthesizeConfig
-from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.progress import Progress
-from schemas.tables.instructions import GENERAL_FILE
-from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
+from schemas.tables.prompts import GENERAL_FILE, TRAIN_FILE, read_prompt_table
 from schemas.tables.summaries import SUMMARY_FILE, DatasetSummary, PromptsSummary
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
@@ -66,7 +65,7 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
         config_digest=config_digest(config.seed, _synthesize_inputs(config.synthesize, served, own)),
         inputs={},
         work=otherwise or work,
-        summary=_prompts_figures,
+        summary=lambda folder: {f"prompts {task}": count for task, count in PromptsSummary.read(folder).made.items()},
         reports=(SUMMARY_FILE,),
     )
 
@@ -81,16 +80,6 @@ def _synthesize_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFi
     if config.olist_dir is not None:
         values["olist_files"] = file_digests(sorted(config.olist_dir.glob("*.csv")))
     return values
-
-
-def _prompts_figures(folder: Path) -> Mapping[str, Any]:
-    summary = PromptsSummary.read(folder)
-    figures: dict[str, Any] = {f"prompts {task}": n for task, n in summary.made.items() if summary.asked[task]}
-    if summary.source == "files":
-        figures |= {f"{task} from {source}": n for task, by in summary.origins.items() for source, n in by.items()}
-    if summary.served is not None:
-        figures |= {f"served prompts {task}": count for task, count in summary.served.items()}
-    return figures | {f"warning {number}": text for number, text in enumerate(summary.warnings, start=1)}
 
 
 def served_prompts(session: Session) -> Path | None:
@@ -152,19 +141,16 @@ def dataset_stage(config: Config, prompts: StageResult) -> Stage:
         config_digest=config_digest(_curate_inputs(config)),
         inputs={"prompts": prompts.record},
         work=work,
-        summary=_dataset_figures,
+        summary=lambda folder: DatasetSummary.read(folder).rows,
         reports=("README.md", SUMMARY_FILE),
     )
 
 
 def _curate_inputs(config: Config) -> dict[str, Any]:
     """Return the settings that decide the dataset: files by content; workers not at all."""
-    workers = {"workers", "shard_rows"}
-    values = config.curate.model_dump(mode="json", exclude={*workers, "general", "known_to_base", "references"})
-    if config.curate.known_to_base is not None:
-        values["known_to_base"] = file_digests([config.curate.known_to_base])
-    if config.curate.references is not None:
-        values["references"] = file_digests([config.curate.references])
+    files = {"known_to_base": config.curate.known_to_base, "references": config.curate.references}
+    values = config.curate.model_dump(mode="json", exclude={"workers", "shard_rows", "general", *files})
+    values |= {name: file_digests([file]) for name, file in files.items() if file is not None}
     if config.curate.general is not None:
         values["general"] = config.curate.general.model_dump(mode="json", exclude={"path"})
         values["general_file"] = file_digests([config.curate.general.file])
@@ -178,15 +164,6 @@ def _tokenizer(policy: PolicyConfig) -> object:
     files = [file for file in sorted(Path(policy.name).glob("*")) if file.suffix in TOKENIZER_FILES]
     where: object = file_digests(files) if files else [policy.name, policy.revision]
     return [where, given_template(policy), policy.chat_template_kwargs]
-
-
-def _dataset_figures(folder: Path) -> Mapping[str, Any]:
-    summary = DatasetSummary.read(folder)
-    figures = {**summary.rows, "quarantined": summary.quarantined}
-    for reason, tasks in summary.reasons.items():
-        figures |= {f"{reason}: {task}": count for task, count in tasks.items()}
-    figures |= {f"references by people: {task}": by["test"] for task, by in summary.references_by_people.items()}
-    return figures | {f"replaced: {kind}": count for kind, count in summary.scrubbed.items() if count}
 
 
 MERGE = "merge"
@@ -261,7 +238,7 @@ def make_model(name: str, session: Session, dataset: StageResult, *, further: St
         work=work,
         summary=_base_figures,
     )
-    return run_with_weights(stage, session, "model", read, name=name)
+    return run_stage(placed(stage, session, "model", read, name=name), session)
 
 
 def merge(
@@ -289,7 +266,8 @@ def merge(
         work=work,
         summary=lambda folder: read_check(folder).model_dump(),
     )
-    return run_with_weights(stage, session, "merge", {**stage.inputs, "dataset": dataset.record}, name=name)
+    given = {**stage.inputs, "dataset": dataset.record}
+    return run_stage(placed(stage, session, "merge", given, name=name), session)
 
 
 def _base_figures(folder: Path) -> Mapping[str, Any]:
@@ -297,6 +275,5 @@ def _base_figures(folder: Path) -> Mapping[str, Any]:
     if not file.exists():
         return {"model": "as published"}
     summary = json.loads(file.read_text(encoding="utf-8"))
-    losses = [entry["loss"] for entry in summary["log"]]
     known = {name: summary[name] for name in ("parameters", "demonstrations", "general")}
-    return {**known, "first loss": losses[0], "last loss": losses[-1]}
+    return {**known, "first loss": summary["log"][0]["loss"], "last loss": summary["log"][-1]["loss"]}

@@ -1,7 +1,6 @@
 """Stage `monitor`: the champion's production answers, scored and compared with its evaluation."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -11,26 +10,22 @@ from typing import Any, Final
 import polars as pl
 
 from flows.runtime.runs import linked_to_mlflow, show_markdown
-from flows.stages.registered_version import answers_of, verified_record
+from flows.stages.registered_version import verified_record, version_parts
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
-from schemas.config.config import Config
-from schemas.errors import InputError, Interrupted
+from schemas.errors import Interrupted
 from schemas.progress import Progress
 from schemas.tables.production_logs import LogFiles, require_rows
-from schemas.tasks import SPEC_NAMES
 from tasks.curate.processes import in_processes
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
-from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor import stage as monitor_stage
 from tasks.monitor.drift import shown_by
 from tasks.monitor.operations import OperationsAlarm, silence_alarm
 from tasks.monitor.report import REPORT_PAGE, alarm_sentences
-from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, NothingScored, ServingChampion, last_days, read_monitoring
+from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, ServingChampion, last_days, read_monitoring
 from tasks.personal_data.scrub import scrub_column
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 
 STAGE: Final = "monitor"
 
@@ -41,27 +36,22 @@ class Monitored:
 
     champion: ServingChampion
     stage: StageResult
-    """The monitoring that was found last, if nobody was answered since."""
     found: Mapping[str, Any]
     silence: OperationsAlarm | None
     """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
-    is_new: bool = True
 
     @property
     def reasons(self) -> list[str]:
         """Return a sentence for each alarm."""
         silence = [self.silence.reason] if self.silence else []
-        return [*silence, *alarm_sentences(self.found)] if self.is_new else silence
+        return [*silence, *alarm_sentences(self.found)]
 
 
 def monitor_logs(session: Session, files: LogFiles) -> Monitored:
     """Score the logs and look for drift, or reuse what was found in the same logs; show it on the run's page."""
     config = session.config
     champion, inputs, order_only = _champion(session)
-    if not files.has_rows:
-        if silent := _last_found(session, champion, None):
-            return silent
-        require_rows(files)
+    require_rows(files)
     digests = files.digests()
 
     @spoken(config.language, config.workers.reais_per_dollar)
@@ -84,71 +74,35 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
         summary=_figures,
         reports=(REPORT_PAGE, REPORT_TEXT, DRIFT_FILE),
     )
-    try:
-        result = run_stage(stage, session)
-    except NothingScored as error:
-        if silent := _last_found(session, champion, error.last):
-            return silent
-        raise
+    result = run_stage(stage, session)
     text = linked_to_mlflow((result.path / REPORT_TEXT).read_text(encoding="utf-8"), result.record, config)
     show_markdown(key="monitoring", markdown=text, description="Does the champion keep its promise?")
     found = read_monitoring(result.path)
-    silence = _silence(datetime.fromisoformat(found["logs"]["last"]), config)
-    return Monitored(champion, result, found, silence)
-
-
-def _silence(last: datetime, config: Config) -> OperationsAlarm | None:
     with spoken(config.language):
-        return silence_alarm(last, datetime.now(UTC), config.monitor)
-
-
-def _last_found(session: Session, champion: ServingChampion, newest: datetime | None) -> Monitored | None:
-    """Return the last monitoring with the alarm that nobody has been answered since."""
-    store = session.store
-    monitored = [(record, read_monitoring(store.path(record.sha256))) for record in store.records("monitoring")]
-    # A version before kept no such time.
-    known = [each for each in monitored if each[1]["champion"]["model"] == champion.model and "last" in each[1]["logs"]]
-    if not known:
-        return None
-    record, found = max(known, key=lambda each: datetime.fromisoformat(each[1]["logs"]["last"]))
-    last = datetime.fromisoformat(found["logs"]["last"])
-    silence = _silence(max(last, newest or last), session.config)
-    if silence is None:
-        return None
-    return Monitored(champion, session.result(record), found, silence, is_new=False)
+        silence = silence_alarm(datetime.fromisoformat(found["logs"]["last"]), datetime.now(UTC), config.monitor)
+    return Monitored(champion, result, found, silence)
 
 
 def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
     names, store = session.config.promote, session.store
-    version = session.registry.holder(names.model_name, names.alias)
-    if version is None:
-        raise InputError(
-            f"no version of {names.model_name} is `{names.alias}`, so nothing says what its answers should be worth; "
-            "promote one with `tucano retrain` or `tucano promote VERSION`"
-        )
-    what = f"what version {version.version} of {names.model_name} promised"
-    evaluation = verified_record(store, version.evaluation, what)
-    answers = verified_record(store, answers_of(store, evaluation, version).sha256, what)
-    inputs = {"evaluation": evaluation, "answers": answers}
-    with suppress(ArtifactDamaged):
-        # Needed only for its store, to run queries on; without it SQL answers are not scored, and the report says so.
-        store.verify(evaluation.inputs["prompts"])
-        inputs["prompts"] = store.record(evaluation.inputs["prompts"])
-    spec, _ = read_report(store.path(evaluation.sha256))["identities"]["rewards"].split()
+    parts = version_parts(session.config, store, None)
+    answers = verified_record(store, parts.answers(store).sha256, parts.what)
+    inputs = {"evaluation": parts.evaluation, "answers": answers}
+    if parts.store is not None:
+        # Only to run queries on; without it SQL answers are not scored, and the report says so.
+        inputs["prompts"] = store.record(parts.evaluation.inputs["prompts"])
+    version, promoted_at = parts.version, parts.version.promoted_at
     champion = ServingChampion(
         model=names.model_name,
         version=version.version,
         alias=names.alias,
-        spec=next((known for known in SPEC_NAMES if known == spec), "grounded"),
+        spec=parts.spec,
         answers=store.path(answers.sha256) / ROLLOUTS_FILE,
-        store=store.path(inputs["prompts"].sha256) / "store" if "prompts" in inputs else None,
-        promoted_at=datetime.fromisoformat(version.promoted_at) if version.promoted_at else None,
+        store=parts.store,
+        promoted_at=datetime.fromisoformat(promoted_at) if promoted_at else None,
     )
-    promotions = [
-        record
-        for record in store.records("promotion")
-        if (record.inputs.get("policy"), record.inputs.get("evaluation")) == (version.policy, version.evaluation)
-    ]
+    made_from = {"policy": version.policy, "evaluation": version.evaluation}
+    promotions = [each for each in store.records("promotion") if made_from.items() <= each.inputs.items()]
     return champion, inputs, {"promotion": promotions[0]} if promotions else {}
 
 

@@ -26,7 +26,6 @@ from tasks.serve.served_model import evaluated_decoding
 from tasks.train.summaries import read_summary
 
 CARD_FILE = "README.md"
-PACKAGE = "package"
 ROLES: Final = ("policy", "evaluation", "base", "dataset")
 
 
@@ -99,7 +98,7 @@ def promote(session: Session, given: Results, *, by_hand: bool = False, forced: 
         registry.describe(config.promote.model_name, registered.version, text)
         if merged is None:
             return
-        weights, work = output / MERGED_FOLDER, session.folder(PACKAGE)
+        weights, work = output / MERGED_FOLDER, session.folder("package")
         shutil.copytree(merged.path, weights, ignore=shutil.ignore_patterns(CHECK_FILE))
         write_decoding(weights, decoding)
         shutil.rmtree(work, ignore_errors=True)

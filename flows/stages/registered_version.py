@@ -64,9 +64,12 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
     names, store = config.promote, open_store(config)
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
         registry = open_registry(config)
-        version = registry.version(names.model_name, number)
+        parts = version_parts(config, store, registry.version(names.model_name, number).version)
         champion = registry.holder(names.model_name, names.alias)
-        records = _records(store, version)
+        records = {"evaluation": parts.evaluation, "policy": parts.policy}
+        for role in ("base", "dataset"):
+            records[role] = verified_record(store, parts.policy.inputs[role], f"the {role} of {parts.what}")
+    version = parts.version
     gate = read_report(store.path(version.evaluation))["gate"]
     reasons = [] if gate["verdict"] == "promote" else list(gate["reasons"])
     if champion is not None and champion.policy not in {version.policy, records["evaluation"].inputs.get("champion")}:
@@ -134,17 +137,6 @@ def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactR
     return str(result.path)
 
 
-def _records(store: ArtifactStore, version: PolicyVersion) -> dict[str, ArtifactRecord]:
-    records = {
-        "evaluation": verified_record(store, version.evaluation, f"the evaluation of version {version.version}"),
-        "policy": verified_record(store, version.policy, f"the policy of version {version.version}"),
-    }
-    for role in ("base", "dataset"):
-        sha256 = records["policy"].inputs[role]
-        records[role] = verified_record(store, sha256, f"the {role} of version {version.version}")
-    return records
-
-
 def verified_record(store: ArtifactStore, sha256: str, what: str) -> ArtifactRecord:
     """Verify every byte of an artifact that a version is made of, and return its record."""
     try:
@@ -157,18 +149,12 @@ def verified_record(store: ArtifactStore, sha256: str, what: str) -> ArtifactRec
         ) from None
 
 
-def answers_of(store: ArtifactStore, evaluation: ArtifactRecord, version: PolicyVersion) -> ArtifactRecord:
-    """Return a version's own answers to the test split, among those that its evaluation compared."""
-    for role, sha256 in evaluation.inputs.items():
-        if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
-            return record
-    raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {version.policy}")
-
-
-def find_served_model(config: Config, number: str | None, *, base: bool, answer_all: bool) -> tuple[ServedModel, Path]:
-    """Return the model of a version, with the decoding that it was evaluated with, and the folder of its dataset."""
+def find_served_model(
+    config: Config, number: str | None, *, base: bool, answer_all: bool
+) -> tuple[ServedModel, "VersionParts"]:
+    """Return the model of a version, with the decoding that it was evaluated with, and what the version is made of."""
     store = existing_store(config, "no model is there that could answer")
-    parts = version_parts(config, store, number, instead="ask one that is registered with --version {}")
+    parts = version_parts(config, store, number, instead="ask one that is registered with --version {}, or ")
     merged = None if base else parts.merged
     weights = merged or parts.policy.inputs["base"]
     verified_record(store, weights, parts.what)
@@ -193,7 +179,7 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
         unlearned={task: why for task, why in unlearned.items() if task not in evaluations},
         bags={task: read_bags(store.path(record.sha256))[task] for task, record in evaluations.items()},
     )
-    return served, parts.dataset
+    return served, parts
 
 
 @dataclass(frozen=True)
@@ -205,16 +191,25 @@ class VersionParts:
     policy: ArtifactRecord
     merged: str | None
     """The sha256 of the policy merged into its base, not verified; None where each task has an adapter of its own."""
-    dataset: Path
+    dataset: str
+    """The sha256 of its dataset, not verified."""
     store: Path | None
     """Folder of the store that its prompts are about; None where it is gone."""
     decoding: Decoding
     spec: SpecName
     evaluation: ArtifactRecord
 
+    def answers(self, store: ArtifactStore) -> ArtifactRecord:
+        """Return the version's own answers to the test split, among those that its evaluation compared."""
+        evaluation, policy = self.evaluation, self.policy.sha256
+        for role, sha256 in evaluation.inputs.items():
+            if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == policy:
+                return record
+        raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {policy}")
 
-def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
-    """Find what a version is made of."""
+
+def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str = "") -> VersionParts:
+    """Find what a version is made of, the champion if no number is given; `instead` is a remedy where none is it."""
     names, registry = config.promote, open_registry(config)
     version = (
         registry.holder(names.model_name, names.alias) if number is None else registry.version(names.model_name, number)
@@ -223,10 +218,11 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         newest = registry.version(names.model_name, None)
         raise InputError(
             f"no version of {names.model_name} is `{names.alias}` yet: the gate held what was trained; "
-            f"{instead.format(newest.version)}, or promote one with `tucano promote VERSION`"
+            f"{instead.format(newest.version)}promote one with `tucano promote VERSION`"
         )
     what = f"version {version.version} of {names.model_name}"
-    evaluation, policy = (verified_record(store, sha256, what) for sha256 in (version.evaluation, version.policy))
+    evaluation = verified_record(store, version.evaluation, f"the evaluation of {what}")
+    policy = verified_record(store, version.policy, f"the policy of {what}")
     shop = evaluation.inputs.get("prompts")
     known = evaluation.config or config.model_dump(mode="json")  # A record of long ago has none.
     wanted = {"base": policy.inputs["base"], "policy": policy.sha256}
@@ -235,7 +231,7 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         what=what,
         policy=policy,
         merged=next((each.sha256 for each in store.records("merged") if wanted.items() <= each.inputs.items()), None),
-        dataset=store.path(policy.inputs["dataset"]),
+        dataset=policy.inputs["dataset"],
         store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
         decoding=evaluated_decoding(known),
         spec=known["rewards"]["spec"],
@@ -243,17 +239,14 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
     )
 
 
-MERGED: Final = "merged"
-
-
 def export_version(
     config: Config, number: str | None, kind: ExportFormat, draft: Path, goal: Path, progress: Progress
 ) -> dict[str, Any]:
     """Write a version to a folder, and prove it."""
     store = existing_store(config, "no model is there that could be exported")
-    parts = version_parts(config, store, number, instead="export one that is registered with `tucano export {}`")
+    parts = version_parts(config, store, number, instead="export one that is registered with `tucano export {}`, or ")
     adapters = _adapters(store, parts, kind)
-    verified_record(store, parts.policy.inputs["dataset"], parts.what)
+    verified_record(store, parts.dataset, parts.what)
     with _work(config) as work:
         weights = _weights(config, store, parts, kind, work, progress)
         published = published_base(weights) if kind == "peft" else None
@@ -263,7 +256,7 @@ def export_version(
             weights=weights,
             adapters=adapters if kind == "peft" else {},
             base_on_hub=published is not None,
-            dataset=parts.dataset,
+            dataset=store.path(parts.dataset),
             store=parts.store,
             decoding=parts.decoding,
             output=draft,
@@ -314,7 +307,7 @@ def _weights(
     if kind == "peft":
         return base
     adapter = store.path(parts.policy.sha256) / ADAPTER_FOLDER
-    request = MergeRequest(base=base, adapter=adapter, dataset=parts.dataset, output=work / MERGED)
+    request = MergeRequest(base=base, adapter=adapter, dataset=store.path(parts.dataset), output=work / "merged")
     run_child("tasks.policy.merge", request, work, interpreter=config.train.interpreter, progress=progress)
     return request.output
 

@@ -1,14 +1,13 @@
 """Stages made on another machine: share what they read, run a deployment, and fetch what it made.
 
-A retraining hands over its training, or a stage that needs weights, by a request. Its name says what is to be made, so
-that an interrupted run attaches to the work under way, or takes its result. Both machines share one store of artifacts
+A retraining hands over a stage that needs weights by a request. Its name says what is to be made, so that an
+interrupted run attaches to the work under way, or takes its result. Both machines share one store of artifacts
 (`state.artifacts`), in which the worker leaves a note with its answer.
 """
 
 import hashlib
-import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, cast
@@ -26,10 +25,9 @@ from prefect.states import Cancelling
 from pydantic import BaseModel, ConfigDict
 
 from flows.runtime.console import say, warn
-from flows.runtime.prefect_client import has_worker
 from flows.runtime.runs import absolute_address, absolute_config
 from flows.runtime.session import mirror_address, mlflow_store, open_store
-from flows.stages.runner import Records, Results, Session, Stage, StageResult, begin_work, run_stage
+from flows.stages.runner import Records, Session, Stage, StageResult
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError
@@ -47,7 +45,7 @@ What = Literal["training", "inference"]
 
 
 class RemoteRequest(BaseModel):
-    """Request for stages that another machine makes."""
+    """Request for a stage that another machine makes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,29 +53,24 @@ class RemoteRequest(BaseModel):
     """A noun for the work in messages; `workers.WHAT` names its deployment."""
     stage: str
     function: str
-    """Name of the function that makes the stages, among those of `flows/remote.py`."""
+    """Name of the function that makes the stage, among those of `flows/remote.py`."""
     call: dict[str, Any]
     artifacts: dict[str, str]
-    stage_keys: tuple[str, ...]
-    """Keys of the stages, which say all that decides their artifacts."""
+    stage_key: str
+    """The stage's key, which says all that decides its artifact."""
     pipeline_run: str
     fresh: str | None = None
-    """The run that wants them made from the start; None: checkpoints and earlier results are used."""
+    """The run that wants it made from the start; None: checkpoints and earlier results are used."""
 
     @property
     def name(self) -> str:
         """The work's name, shared by the machines and Prefect's server: a sha256 of what decides it."""
-        return hashlib.sha256(self.model_dump_json(include={"stage_keys", "fresh"}).encode()).hexdigest()
-
-    @property
-    def shown(self) -> str:
-        """The work in a sentence."""
-        return f"the {self.what} {self.name[:12]}"
+        return hashlib.sha256(f"{self.stage_key} {self.fresh}".encode()).hexdigest()
 
     @property
     def note(self) -> str:
-        """Name of the note with the answer."""
-        return f"{self.what}-{self.name}.json"
+        """Name of the note with the answer: the artifact's sha256."""
+        return f"{self.what}-{self.name}"
 
 
 @dataclass(frozen=True)
@@ -87,46 +80,37 @@ class Exchange:
     shared: SharedArtifacts
     store: ArtifactStore
 
-    def fetch(self, sha256: str) -> StageResult:
+    def fetch(self, sha256: str) -> ArtifactRecord:
         """Return an artifact of another machine, copied into this machine's store unless it is there whole."""
         if not self.store.is_whole(sha256):
             with self.store.draft() as draft:
                 self.store.adopt(draft, self.shared.pull(sha256, draft))
-        return StageResult(self.store.record(sha256), self.store.path(sha256), 0.0, reused=True)
+        return self.store.record(sha256)
 
     def push(self, sha256s: Iterable[str]) -> None:
         """Share artifacts of this machine."""
         for sha256 in sha256s:
             self.shared.push(self.store.record(sha256), self.store.path(sha256))
 
-    def read(self, request: RemoteRequest) -> list[StageResult] | None:
+    def read(self, request: RemoteRequest) -> ArtifactRecord | None:
         """Return what an answer names; None where the work is still to be done, or its result is not whole."""
         note = self.shared.note(request.note)
-        if note is None:
-            return None
         try:
-            artifacts = [str(sha256) for sha256 in json.loads(note)["artifacts"]]
-        except (ValueError, KeyError, TypeError):
-            warn(f"what was left of {request.shown} cannot be read; it is made again", request.stage)
-            return None
-        try:
-            return [*map(self.fetch, artifacts)]
+            return None if note is None else self.fetch(note.decode(errors="replace"))
         except (NotShared, ArtifactDamaged) as error:
             warn(f"{error}; it is made again", request.stage)
             return None
 
-    def answer(self, request: RemoteRequest, make: Callable[[Results], list[StageResult]]) -> None:
+    def answer(self, request: RemoteRequest, make: Callable[[], StageResult]) -> None:
         """Do what a request asks for, unless it was done before, and leave the answer with what it names."""
         self.store.clean_drafts()
         made = self.read(request)
         if made is not None:
-            say(f"{request.stage}: the result of {request.shown} is there already")
+            say(f"{request.stage}: the result of {request.what} {request.name[:12]} is there already")
         else:
-            made = make({role: self.fetch(sha256) for role, sha256 in request.artifacts.items()})
-        # In the order of the keys.
-        artifacts = [result.record.sha256 for result in made]
-        self.push(artifacts)
-        self.shared.leave(request.note, json.dumps({"artifacts": artifacts}).encode())
+            made = make().record
+        self.push([made.sha256])
+        self.shared.leave(request.note, made.sha256.encode())
 
 
 def open_shared(config: Config) -> SharedArtifacts:
@@ -139,86 +123,59 @@ def open_exchange(config: Config) -> Exchange:
     return Exchange(open_shared(config), open_store(config))
 
 
-def run_with_weights(stage: Stage, session: Session, function: str, given: Records, **call: Any) -> StageResult:
-    """Run a stage here, or where weights are loaded, by the named function of the artifacts by role and the call."""
-    if session.config.workers.for_inference is None:
-        return run_stage(stage, session)
-    (result,) = make_elsewhere(session, "inference", [stage], function, given, **call)
-    return result
+def placed(
+    stage: Stage, session: Session, function: str, given: Records, *, what: What = "inference", **call: Any
+) -> Stage:
+    """Return a stage as it is run here, or where such work is done, by a function of artifacts by role and the call."""
+    config = session.config
+    deployment = config.workers.training if what == "training" else config.workers.for_inference
+    if deployment is None:
+        return stage
 
-
-def make_elsewhere(
-    session: Session, what: What, stages: Sequence[Stage], function: str, given: Records, **call: Any
-) -> list[StageResult]:
-    """Have a deployment make some stages, or take what it or this machine made of equal ones; in their order."""
-    config, started, name = session.config, time.monotonic(), stages[0].name
-    made = [_made_before(session, stage) for stage in stages] if session.fresh is None else []
-    if made and None not in made:
-        results = [session.result(record) for record in made if record is not None]
-    else:
-        begin_work(name)
-        read, keys = {role: record.sha256 for role, record in given.items()}, tuple(stage.key for stage in stages)
-        of_run: dict[str, Any] = {"pipeline_run": session.run, "fresh": session.fresh, "stage_keys": keys}
-        request = RemoteRequest(what=what, stage=name, function=function, call=call, artifacts=read, **of_run)
-        results = _request(config, request, started)
-    for stage, result in zip(stages, results, strict=True):
-        if session.run:
-            # Its stage is noted on the run that first requested it, which may have been another.
-            session.recorder.note_reuse(session.run, stage.name, result.record)
-        how = "made before" if result.reused else "made"
-        say(f"{stage.name}: {result.record.kind} {result.record.sha256[:12]}, {how} on {result.record.machine}")
-    return results
-
-
-def _request(config: Config, request: RemoteRequest, started: float) -> list[StageResult]:
-    exchange = open_exchange(config)
-    if (found := exchange.read(request)) is not None:
+    def ask() -> ArtifactRecord:
+        artifacts, exchange = {role: record.sha256 for role, record in given.items()}, open_exchange(config)
+        of_run: dict[str, Any] = {"pipeline_run": session.run, "fresh": session.fresh, "artifacts": artifacts}
+        made_by: dict[str, Any] = {"function": function, "call": call, "stage_key": stage.key}
+        request = RemoteRequest(what=what, stage=stage.name, **made_by, **of_run)
+        if (found := exchange.read(request)) is not None:
+            return found
+        exchange.push(artifacts.values())
+        run_deployment_of(config, deployment, request)
+        if (found := exchange.read(request)) is None:
+            raise TucanoError(
+                f"the {what} of {stage.name} is completed, and its result is not in {config.state.artifacts}; see that "
+                "both machines use the same place, and run the same command again"
+            )
         return found
-    exchange.push(request.artifacts.values())
-    workers = config.workers
-    run_deployment_of(config, str(workers.training if request.what == "training" else workers.for_inference), request)
-    found = exchange.read(request)
-    if found is None:
-        raise TucanoError(
-            f"{request.shown} is completed, and its result is not in {config.state.artifacts}; see that both machines "
-            "use the same place, and run the same command again"
-        )
-    return [replace(result, seconds=time.monotonic() - started, reused=False) for result in found]
 
-
-def _made_before(session: Session, stage: Stage) -> ArtifactRecord | None:
-    """Return the newest whole artifact of a stage that this machine has: of the same code, settings and inputs."""
-    made_from = {role: record.sha256 for role, record in stage.inputs.items()}
-    roles = stage.inputs.keys() | stage.order_only_inputs.keys()
-    for record in session.store.records(stage.kind):
-        is_same = (record.code_version, record.config_digest) == (stage.code_version, stage.config_digest)
-        # A base's answers and those of an adapter beside it are of one base.
-        is_same = is_same and record.inputs.keys() == roles and made_from.items() <= record.inputs.items()
-        if is_same and session.store.is_whole(record.sha256):
-            return record
-    return None
+    return replace(stage, elsewhere=ask)
 
 
 def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -> None:
     """Run a deployment until it has done its work, or attach to its run for the same work."""
-    _require_workers(deployment, request)
     tag = f"{request.what}-{request.name[:16]}"
-    say(f"{request.stage}: runs on {deployment}")
+    say(f"{request.stage}: runs on {deployment} once a worker takes it")
     with get_client(sync_client=True) as client:
         earlier = client.read_flow_runs(
             flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])), sort=FlowRunSort.EXPECTED_START_TIME_DESC
         )
-    started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
-        deployment,
-        parameters={
-            "config": _remote_config(config).model_dump(mode="json"),
-            "request": request.model_dump(mode="json"),
-        },
-        # Two that request it at once get one run; after an ended run, a request is another attempt.
-        idempotency_key=f"{request.name}-{earlier[0].id if earlier else 'first'}",
-        timeout=0,
-        tags=[tag],
-    )
+    try:
+        started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
+            deployment,
+            parameters={
+                "config": _remote_config(config).model_dump(mode="json"),
+                "request": request.model_dump(mode="json"),
+            },
+            # Two that request it at once get one run; after an ended run, a request is another attempt.
+            idempotency_key=f"{request.name}-{earlier[0].id if earlier else 'first'}",
+            timeout=0,
+            tags=[tag],
+        )
+    except ObjectNotFound:
+        raise InputError(
+            f"Prefect has no deployment {deployment}, which workers.{request.what} names; make it with `tucano infra "
+            "apply`, or leave workers.training and workers.inference out to do all of it here"
+        ) from None
     ended = wait_for(cast("FlowRun", started).id, request)
     if ended.state is None or not ended.state.is_completed():
         message = ended.state.message if ended.state is not None else "it has no state"
@@ -236,17 +193,13 @@ def wait_for(run_id: UUID, request: RemoteRequest) -> FlowRun:
             try:
                 with get_client(sync_client=True) as client:
                     found = client.read_flow_run(run_id)
-            except ObjectNotFound:
-                raise InputError(
-                    f"the {request.what}'s run {run_id} was deleted on Prefect's server; run the same command again to "
-                    "start another"
-                ) from None
             # The last is raised for a page of a proxy in place of JSON.
             except (httpx.HTTPError, PrefectException, ValueError) as error:
                 if time.monotonic() - answered > SECONDS_OF_SILENCE:
                     raise Interrupted(
-                        f"Prefect's server does not answer ({type(error).__name__}) while the {request.what} is waited "
-                        f"for; start it, and run the same command again: the {request.what} is attached to"
+                        f"Prefect's server says nothing of the {request.what} that is waited for "
+                        f"({type(error).__name__}); see that it runs, and run the same command again: the "
+                        f"{request.what} is attached to, or started again if somebody deleted it"
                     ) from None
             else:
                 answered = time.monotonic()
@@ -254,9 +207,9 @@ def wait_for(run_id: UUID, request: RemoteRequest) -> FlowRun:
                     return found
             time.sleep(SECONDS_BETWEEN_LOOKS)
     except TerminationSignal:
-        # An interrupted run attaches to it again.
+        # An interrupted run attaches to it again. People cancel the chain, of whose stage this is the run.
         with get_client(sync_client=True) as client:
-            ours = client.read_flow_run(flow_run.id).state
+            ours = client.read_flow_run(flow_run.root_flow_run_id).state
             if ours is not None and (ours.is_cancelling() or ours.is_cancelled()):
                 client.set_flow_run_state(run_id, Cancelling(message="the run that waits for it was cancelled"))
         raise
@@ -283,18 +236,3 @@ def _remote_config(config: Config) -> Config:
             "workers": absolute.workers.model_copy(update={"training": None, "inference": None}),
         }
     )
-
-
-def _require_workers(deployment: str, request: RemoteRequest) -> None:
-    """Refuse a deployment that is not there, and warn of one whose runs no worker takes now."""
-    with get_client(sync_client=True) as client:
-        try:
-            pool = client.read_work_pool(str(client.read_deployment_by_name(deployment).work_pool_name))
-        except ObjectNotFound:
-            raise InputError(
-                f"Prefect has no deployment {deployment} with a work pool, which workers.{request.what} names; make it "
-                "with `tucano infra apply`, or leave workers.training and workers.inference out to do all of it here"
-            ) from None
-        if pool.is_paused or not has_worker(client, pool):
-            why = "is paused" if pool.is_paused else "has no worker online"
-            warn(f"the work pool {pool.name} {why}; the {request.what} waits until a worker serves it", request.stage)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from flows.runtime.console import say
-from flows.runtime.runs import add_tags, is_recorded, run_log, show_markdown
+from flows.runtime.runs import add_tags, is_recorded, log, show_markdown
 from flows.stages.inputs import release_served_prompts
 from flows.stages.runner import FRESH_FOLDER, Session, StageResult
 from schemas.config.config import Config
@@ -47,8 +47,8 @@ def conclude(session: Session, result: Retraining, until: Until) -> None:
     if all(stage.reused for stage in result.stages.values()):
         why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
         say(why)
-        run_log().info(why)
-    run_log().info("done: %s", decision["verdict"] if decision else f"until {until}")
+        log(why)
+    log(f"done: {decision['verdict'] if decision else f'until {until}'}")
     if is_recorded():
         # A run that made nothing must not take the marks of another that waits to be resumed.
         shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)

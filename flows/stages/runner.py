@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -29,7 +29,6 @@ from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.source import source_digest, source_files
-from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.recorder import Recorder, StageRun
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
@@ -43,7 +42,8 @@ Policies = Mapping[int, "StageResult"]  # By training seed.
 
 WORK_SECONDS: Final = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
-PERCENT_BETWEEN_LINES: Final = 5.0
+LINES_OF_A_STAGE: Final = 20
+"""Most lines of a stage's progress in the run's log."""
 FRESH_FOLDER: Final = "fresh"
 """Folder of the state that lists the stages a run has made again, for that run when it resumes."""
 _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
@@ -60,8 +60,8 @@ class Session:
     """The run that makes all again, also once it resumes; None: what an earlier run made is reused."""
     pool: ChildPool | None = None
     """Runs the children of stages that are made at once; None: one child runs at a time."""
-    keys: frozenset[str] | None = None
-    """Keys of the stages that another machine asks for; None: any stage may be run."""
+    only: str | None = None
+    """Key of the stage that another machine asks for; None: any stage may be run."""
 
     @property
     def store(self) -> ArtifactStore:
@@ -134,6 +134,8 @@ class Stage:
     decide nothing."""
     cache_name: str | None = None
     """The stage's name in its key, where the same work has several names; its name where not set."""
+    elsewhere: Callable[[], ArtifactRecord] | None = None
+    """Has another machine do the work, and returns the artifact once it is in this machine's store, too."""
 
     @property
     def code_version(self) -> str:
@@ -175,11 +177,15 @@ def config_digest(*parts: Any) -> str:
 )
 def _produce(key: str, stage: Stage, session: Session) -> dict[str, str]:
     prove_space(session.config.state.root, BYTES_FOR_A_STAGE, f"the stage {stage.name}")
-    committed: list[ArtifactRecord] = []
+    if stage.elsewhere is not None:
+        record = stage.elsewhere()
+        if session.run:
+            # Its stage is noted on the run that first requested it, which may have been another.
+            session.recorder.note_reuse(session.run, stage.name, record)
+        return {"sha256": record.sha256}
     store, tags = session.store, {"code_version": stage.code_version, "config_digest": stage.config_digest}
     inputs = {**stage.inputs, **stage.order_only_inputs}
     with (
-        _kept_though_held(stage.name, committed),
         store.draft() as draft,
         session.recorder.stage(session.run, stage.name, inputs, {**tags, "stage_key": key}) as mlflow_run,
         watched(stage.name) as progress,
@@ -203,43 +209,27 @@ def _produce(key: str, stage: Stage, session: Session) -> dict[str, str]:
             segments=origin.segments,
             worker=origin.worker,
         )
-        committed.append(record)
         mlflow_run.log_figures({WORK_SECONDS: seconds})
         path = store.path(record.sha256)
         mlflow_run.log_output(record, [path / name for name in stage.reports])
         mlflow_run.log_figures(stage.summary(path))
-    (record,) = committed
-    return {"uri": store.path(record.sha256).as_uri(), "sha256": record.sha256}
-
-
-@contextmanager
-def _kept_though_held(stage: str, committed: Sequence[ArtifactRecord]) -> Iterator[None]:
-    """Go on after the block if another process held MLflow's store once the artifact was there."""
-    try:
-        yield
-    except InUse:
-        if not committed:
-            raise
-        # The next stage waits for the store again, and may end the run; what was made here is not made twice.
-        warn("another process holds MLflow's store, so the stage's page there stays without its results", stage)
+    return {"sha256": record.sha256}
 
 
 @contextmanager
 def watched(name: str) -> Iterator[Progress]:
-    """Show a stage's progress in the terminal and in the run's log, there in steps of some percent."""
-    logged = 0.0
+    """Show a stage's progress in the terminal and, more rarely, in the run's log."""
+    logged = 0
     with stage_progress(name) as terminal:
 
         def report(done: int, total: int, text: str) -> None:
             nonlocal logged
             terminal(done, total, text)
-            percent = 100.0 * done / total if total else 0.0
-            if percent < logged:
-                # Another part of the work, with a count of its own: first the preflight's checks, then the steps.
-                logged = 0.0
-            if percent - logged >= PERCENT_BETWEEN_LINES:
-                logged = percent
+            # It falls where another part of the work has a count of its own: first the preflight's checks, then steps.
+            share = LINES_OF_A_STAGE * done // total if total else 0
+            if share not in {0, logged}:
                 log(f"{name}: {done}/{total} {text}")
+            logged = share
 
         log(f"{name}: begins")
         yield report
@@ -248,7 +238,7 @@ def watched(name: str) -> Iterator[Progress]:
 def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageResult:
     """Make a stage's artifact, or reuse the one of equal inputs."""
     refuse_if_interrupted()
-    if session.keys is not None and stage.key not in session.keys:
+    if session.only not in {None, stage.key}:
         raise InputError(
             f"this worker would not make the {stage.name} that is asked for: its code is another than that of the run "
             "which waits for it; give both machines the same version, and run that one again"
@@ -269,10 +259,11 @@ def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageRe
         reference, reused = _unrecorded(stage, session, again=again)
     record, path = session.store.record(reference["sha256"]), session.store.path(reference["sha256"])
     result = StageResult(record, path, time.monotonic() - started, reused)
-    text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
+    where = "" if stage.elsewhere is None else f" on {record.machine}"
+    artifact, how = f"{record.kind} {record.sha256[:12]}", "has the same code, configuration and inputs"
+    text = f"{stage.name}: {artifact} in {result.seconds:.1f} s{where}"
     if reused:
-        artifact = f"{record.kind} {record.sha256[:12]} of {record.created_at:%Y-%m-%d %H:%M}"
-        text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
+        text = f"{stage.name}: skipped, {artifact} of {record.created_at:%Y-%m-%d %H:%M} {how}"
         if session.run:
             session.recorder.note_reuse(session.run, stage.name, record)
     say(text)

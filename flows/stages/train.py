@@ -4,7 +4,7 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.runs import log, run_log, stage_flow
+from flows.runtime.runs import log, stage_flow
 from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool, this_worker
-from flows.stages.remote import make_elsewhere
+from flows.stages.remote import placed
 from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage, stage_key
 from schemas.artifact import Origin, TrainingSegment
 from schemas.config.config import Config
@@ -55,22 +55,25 @@ SAME_CHECKPOINTS: Mapping[str, Any] = {
 
 
 @stage_flow(STAGE)
-def train(session: Session, given: Results) -> dict[int, StageResult]:
-    """Train a policy for each seed, and return them by seed, in the configuration's order.
+def train(session: Session, given: Results, seeds: Sequence[int] = ()) -> dict[int, StageResult]:
+    """Train a policy for each seed, all that are configured if none is given, and return them by seed in that order.
 
     The audit that lets them start is recorded with them, and does not decide what comes out: where somebody adds a
     note to the sheet, training resumes from its checkpoints.
     """
-    seeds = training_seeds(session.config)
+    seeds = seeds or training_seeds(session.config)
     trainings = session.pool or ChildPool(session.config.workers.concurrent_children)
     # Where it is alone, it is waited for in the main thread, and has all threads.
     run = run_child if session.pool is None and len(seeds) == 1 else trainings.run_child
-    stages = {seed: _seed_stage(session, seed, given, trainings, run) for seed in seeds}
-    if session.config.workers.training is not None:
-        records = {role: result.record for role, result in given.items()}
-        return dict(zip(seeds, make_elsewhere(session, "training", list(stages.values()), STAGE, records), strict=True))
-    if len(seeds) == 1:
-        policies = {stages[seeds[0]].name: run_stage(stages[seeds[0]], session)}
+    records = {role: result.record for role, result in given.items()}
+    stages = {
+        seed: placed(
+            _seed_stage(session, seed, given, trainings, run), session, STAGE, records, what="training", seed=seed
+        )
+        for seed in seeds
+    }
+    if session.config.workers.training is not None or len(seeds) == 1:
+        policies = {stage.name: run_stage(stage, session) for stage in stages.values()}
     else:
         policies = trainings.map({stage.name: partial(run_stage, stage, session) for stage in stages.values()})
     for name, policy in policies.items():
@@ -164,17 +167,16 @@ def step_log(run: StageRun, training: str) -> Iterator[Metrics]:
     except BaseException as error:
         try:
             run.log_steps(waiting)
-        except Exception as second:  # noqa: BLE001 - the caller must see the error that ended the training
-            error.add_note(f"MLflow could not record the last metrics of {training}: {second}")
+        except Exception as second:
+            raise error from second
         raise
     run.log_steps(waiting)
 
 
 def show_alarm(training: str, name: str, step: int, text: str) -> None:
-    """Show an alarm in the terminal and in the logs of the training and of the chain."""
+    """Show an alarm in the terminal and in the log of the chain."""
     found = f"alarm {name} at step {step}: {text}"
     warn(found, training)
-    run_log().warning(f"{training}: {found}")
     log(f"{training}: {found}")
 
 
@@ -225,11 +227,11 @@ def _child_folder(session: Session, request: TrainRequest, mlflow_run: StageRun,
 
     try:
         yield folder
-    except BaseException:
+    except BaseException as error:
         try:
             keep()
-        except Exception as error:  # noqa: BLE001 - the caller must see the error that ended the training
-            warn(f"what the training said of itself could not be kept: {error}", "train")
+        except Exception as second:
+            raise error from second
         raise
     keep()
     shutil.rmtree(folder)

@@ -1,7 +1,4 @@
-"""Configuration of a pipeline run, by stage.
-
-Importing this module pulls in neither torch nor any other heavy library.
-"""
+"""Configuration of a pipeline run, by stage; its import pulls in no heavy library."""
 
 import math
 from pathlib import Path
@@ -11,12 +8,10 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from schemas.config.evaluate import EvaluateConfig, PromoteConfig
-from schemas.config.monitor import MonitorConfig
-from schemas.config.policy import PolicyConfig, WarmStartConfig
-from schemas.config.report import Language, ReportConfig, language_of
-from schemas.config.section import Section
-from schemas.config.serve import ServeConfig
+from schemas.config.section import Language, ReportConfig, Section, language_of
+from schemas.config.serve import MonitorConfig, ServeConfig
 from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.config.workers import WorkersConfig
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
@@ -96,22 +91,14 @@ class SynthesizeConfig(Section):
         return min(max(sum(self.counts.values()), FEWEST_ORDERS), MOST_ORDERS)
 
     @model_validator(mode="after")
-    def _olist_needs_its_folder(self) -> "SynthesizeConfig":
+    def _source_and_counts_are_possible(self) -> "SynthesizeConfig":
         if self.source == "olist" and self.olist_dir is None:
             raise ValueError("source is 'olist' but olist_dir is not set; add --set synthesize.olist_dir=FOLDER")
-        return self
-
-    @model_validator(mode="after")
-    def _files_need_their_map(self) -> "SynthesizeConfig":
         if (self.source == "files") != (self.files is not None):
             raise ValueError(
                 f"source is {self.source!r} and files is {'not set' if self.files is None else self.files}; a column "
                 'map belongs to source = "files": set both or neither'
             )
-        return self
-
-    @model_validator(mode="after")
-    def _counts_are_possible(self) -> "SynthesizeConfig":
         if not any(self.counts.values()):
             raise ValueError("counts asks for no prompt at all; give at least one task a count")
         if sum(self.counts.values()) > MOST_ASKED:
@@ -249,13 +236,9 @@ class AuditConfig(Section):
         return {name: float(value) for name, value in deciding.items()}
 
     @model_validator(mode="after")
-    def _sheet_and_rollouts_belong_together(self) -> "AuditConfig":
+    def _a_sheet_has_its_rollouts_and_scores_enough(self) -> "AuditConfig":
         if (self.sheet is None) != (self.rollouts is None):
             raise ValueError("sheet and rollouts belong together; set both or neither")
-        return self
-
-    @model_validator(mode="after")
-    def _a_sheet_that_is_drawn_has_scores_enough(self) -> "AuditConfig":
         if self.scores_per_task < self.min_scores_per_task:
             raise ValueError(
                 f"scores_per_task {self.scores_per_task} is below min_scores_per_task {self.min_scores_per_task}, so "
@@ -309,20 +292,16 @@ class Config(Section):
         return sum(self.curate.validation_rows(task) for task, count in self.synthesize.counts.items() if count)
 
     @model_validator(mode="after")
-    def _machines_can_hand_artifacts_over(self) -> "Config":
+    def _other_machines_reach_all_of_the_state(self) -> "Config":
+        """Require shared state, else the other machine's disk and MLflow store would be lost with it."""
+        state = self.state
         for name in ("training", "inference"):
             deployment = getattr(self.workers, name)
-            if deployment is not None and self.state.artifacts is None:
+            if deployment is not None and state.artifacts is None:
                 raise ValueError(
                     f"workers.{name} is {deployment!r}, and state.artifacts does not say where the machines hand "
                     "artifacts over; set it to gs://bucket/prefix, or to a folder that both reach"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _another_machine_reaches_all_of_the_state(self) -> "Config":
-        """Require shared state with a bucket, else the other machine's disk and MLflow store would be lost with it."""
-        state = self.state
         if self.workers.training is None or not (state.artifacts or "").startswith("gs://"):
             return self
         if not (state.mirror or "").startswith("gs://"):

@@ -6,8 +6,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from schemas.config.endpoint import EndpointSection
-from schemas.config.section import Section
+from schemas.config.section import EndpointSection, Section, parts_are_whole
 from schemas.references import Share
 from schemas.tasks import TaskName
 
@@ -81,13 +80,7 @@ class ReferenceTuningConfig(Section):
     max_epochs: int = Field(default=3, ge=1)
     """Most times that it reads an answer."""
 
-    @model_validator(mode="after")
-    def _parts_are_whole(self) -> Self:
-        if self.batch_size % self.accumulation:
-            raise ValueError(
-                f"accumulation {self.accumulation} does not divide batch_size {self.batch_size}; set one that does"
-            )
-        return self
+    _parts = model_validator(mode="after")(parts_are_whole)
 
     def steps(self, sampled: int, prompts: int) -> int:
         """Return the optimizer steps: as many answers as the training samples completions, up to `max_epochs`."""
@@ -109,11 +102,7 @@ class CostConfig(Section):
 
     @property
     def break_even(self) -> float | None:
-        """Analyses a day at which the API costs as much as the machine; None where the API costs nothing.
-
-        The source project's 100 a day does not follow from the same prices of an analysis: a GPU at 0.50 dollars an
-        hour breaks even at 1,200. Whether the machine can answer so many is for the caller to say.
-        """
+        """Analyses a day at which the API costs as much as the machine; None where the API costs nothing."""
         return self.price_per_day / self.api_price_per_analysis if self.api_price_per_analysis else None
 
 

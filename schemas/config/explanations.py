@@ -1,6 +1,5 @@
 """Explanations of a configuration's faults: what was meant by an unknown key, and which keys were removed."""
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final, get_args
 
@@ -43,7 +42,6 @@ REMOVED: Final = {
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",
 }
 """What is said of keys and names that earlier versions had."""
-_QUOTED: Final = re.compile(r"'([^']*)'")
 
 
 def explain(failure: Any, section: type[Section]) -> str:
@@ -61,8 +59,6 @@ def explain(failure: Any, section: type[Section]) -> str:
     if kind == "missing":
         return "is not set, and has no default"
     message = message.replace("Input should be", "must be")
-    if kind == "literal_error":
-        message += did_you_mean(str(value), _QUOTED.findall(failure["ctx"]["expected"]))
     # A rival's section may have the key of its endpoint in the wrong place.
     unsaid = isinstance(value, (dict, list)) or "rivals" in location
     return message if unsaid else f"{message} (it is {value!r})"

@@ -1,7 +1,7 @@
 """Reference page of the configuration, made of the fields' docstrings: `python -m schemas.config.page`."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from schemas.config.config import Config
@@ -40,8 +40,12 @@ def config_page() -> str:
             continue
         shown[id(section)] = name
         description = " ".join(section["description"].split()) if name else ""
-        listed = f"\n{_listed(fields, section.get('required', ()))}" if fields else ""
-        parts.append(f"{heading}{description}\n{listed}".lstrip("\n"))
+        listed = "".join(
+            f"- `{field}` ({_value(described, required=field in section.get('required', ()))}): "
+            f"{' '.join(described['description'].split())}\n"
+            for field, described in fields.items()
+        )
+        parts.append(f"{heading}{description}\n{listed and chr(10)}{listed}".lstrip("\n"))
     return "\n".join(parts)
 
 
@@ -66,38 +70,22 @@ def _section_of(described: Schema, schema: Schema) -> tuple[Schema, str] | None:
     return None
 
 
-def _listed(fields: Mapping[str, Schema], required: Collection[str]) -> str:
-    return "".join(
-        f"- `{field}` ({_value(described, required=field in required)}): {' '.join(described['description'].split())}\n"
-        for field, described in fields.items()
-    )
-
-
 def _value(described: Schema, *, required: bool) -> str:
     """Return the default with the range, or the type where there is no default."""
-    kind, words, bounds = _kind(described)
-    default = described.get("default")
-    if required or default is None:
-        parts = ["required"] * required + [*(words or [kind]), *bounds]
-    elif words and isinstance(default, str):
-        parts = [*dict.fromkeys([f"`{default}`", *words])]
-    else:
-        parts = [f"`{_toml(default)}`", *bounds]
-    return ", ".join(parts)
-
-
-def _kind(described: Schema) -> tuple[str, list[str], list[str]]:
-    """Return a field's type, the words that may stand there, and the bounds of its range."""
     choices = [each for each in described.get("anyOf", [described]) if each.get("type") != "null"]
-    words = [word for each in choices for word in each.get("enum", [each["const"]] if "const" in each else [])]
-    first = choices[0]
+    first, default = choices[0], described.get("default")
+    words = [f"`{word}`" for each in choices for word in each.get("enum", [each["const"]] if "const" in each else [])]
     kind = "path" if first.get("format") == "path" else TYPES.get(first.get("type", ""), "list")
     if kind == "table" and described.get("propertyNames", {}).get("enum") == list(TASK_NAMES):
         kind = "table by task"
     bounds = [sign.format(_toml(first[bound])) for bound, sign in BOUNDS.items() if bound in first]
     if {"minimum", "maximum"} <= first.keys():
         bounds = [f"{_toml(first['minimum'])} to {_toml(first['maximum'])}"]
-    return kind, [f"`{word}`" for word in words], bounds
+    if required or default is None:
+        return ", ".join(["required"] * required + (words or [kind]) + bounds)
+    if words and isinstance(default, str):
+        return ", ".join(dict.fromkeys([f"`{default}`", *words]))
+    return ", ".join([f"`{_toml(default)}`", *bounds])
 
 
 def _toml(value: Any) -> str:

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.explanations import explain
 from schemas.config.section import Section
+from schemas.disk import read_toml
 from schemas.errors import InputError
 from schemas.faults import did_you_mean, first_few
 from schemas.source import REPOSITORY
-from schemas.text_file import read_toml
 
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
 EXTENDS: Final = "extends"
@@ -23,13 +23,9 @@ IGNORED_WITH_STAND_IN: Final = frozenset({"policy.name", "policy.revision"})
 
 
 def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: bool = True) -> Config:
-    """Read a profile and apply `a.b=c` overrides to it.
+    """Read a profile, by its name in `infra/profiles` or a path, and apply overrides such as `train.max_steps=20`.
 
-    Args:
-        profile: Name of a file in `infra/profiles` without its suffix, or a path to a TOML file, with what differs from
-            the profile that it `extends`: sections and tables by key, lists as a whole.
-        overrides: Assignments such as `train.max_steps=20`; values are read as TOML, else as plain text.
-        makes_prompts: Whether the run makes the prompts that it splits, so that there must be enough of them.
+    Values are read as TOML, else as plain text. With `makes_prompts` there must be enough prompts to split.
     """
     values = _read_profile(profile)
     for assignment in overrides:

@@ -144,7 +144,7 @@ class TrainConfig(Section):
         return float(self.learning_rate ** (1 - place) * self.learning_rate_at_scale**place)
 
     @model_validator(mode="after")
-    def _steps_fit_together(self) -> "TrainConfig":
+    def _settings_fit_together(self) -> "TrainConfig":
         if self.completions_per_step % self.accumulation:
             raise ValueError(
                 f"accumulation {self.accumulation} does not divide the {self.completions_per_step} completions of a "
@@ -154,6 +154,24 @@ class TrainConfig(Section):
             raise ValueError(
                 f"epsilon_high {self.epsilon_high} is below epsilon_low {self.epsilon_low}, which would hold "
                 "exploration back; Clip-Higher needs it higher"
+            )
+        if self.adapter_per_task and self.task_weights.applies_to != "nothing":
+            raise ValueError(
+                "adapter_per_task trains each task alone, and task_weights weighs tasks against each other; set "
+                "task_weights.applies_to='nothing' with it"
+            )
+        if len(set(self.seeds)) != len(self.seeds) or any(seed < 0 for seed in self.seeds):
+            raise ValueError(f"seeds {list(self.seeds)} must be different, and each 0 or more")
+        if self.guided != "none" and self.algorithm == "dpo":
+            raise ValueError(
+                f"guided '{self.guided}' with algorithm 'dpo' is not possible, because its loss compares whole answers "
+                "of the unguided policy; set guided='none'"
+            )
+        if self.guided != "none" and self.vllm.enabled:
+            # As of TRL 1.15.
+            raise ValueError(
+                f"guided '{self.guided}' with vllm.enabled is not possible, because TRL hands vLLM one grammar for all "
+                "prompts; set vllm.enabled=false, or guided='none'"
             )
         return self
 
@@ -186,30 +204,4 @@ class TrainConfig(Section):
         for setting, asked_for in left_out.items():
             if asked_for:
                 raise ValueError(f"{setting} is not possible with backend 'unsloth'; set backend='transformers'")
-        return self
-
-    @model_validator(mode="after")
-    def _the_loss_is_of_what_sampled(self) -> "TrainConfig":
-        if self.guided != "none" and self.algorithm == "dpo":
-            raise ValueError(
-                f"guided '{self.guided}' with algorithm 'dpo' is not possible, because its loss compares whole answers "
-                "of the unguided policy; set guided='none'"
-            )
-        if self.guided != "none" and self.vllm.enabled:
-            # As of TRL 1.15.
-            raise ValueError(
-                f"guided '{self.guided}' with vllm.enabled is not possible, because TRL hands vLLM one grammar for all "
-                "prompts; set vllm.enabled=false, or guided='none'"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _advantages_fit_together(self) -> "TrainConfig":
-        if self.adapter_per_task and self.task_weights.applies_to != "nothing":
-            raise ValueError(
-                "adapter_per_task trains each task alone, and task_weights weighs tasks against each other; set "
-                "task_weights.applies_to='nothing' with it"
-            )
-        if len(set(self.seeds)) != len(self.seeds) or any(seed < 0 for seed in self.seeds):
-            raise ValueError(f"seeds {list(self.seeds)} must be different, and each 0 or more")
         return self

@@ -10,11 +10,11 @@ from typing import Final, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from schemas.disk import read_toml
 from schemas.errors import InputError
 from schemas.faults import did_you_mean
 from schemas.references import REFERENCES, ExtractionFields
 from schemas.tasks import TASK_NAMES, TaskName
-from schemas.text_file import read_toml
 
 TableName = Literal[
     "orders",
@@ -259,10 +259,5 @@ def _first_fault(error: ValidationError) -> str:
     """Describe the first fault and its place: a map holds names only, so that values may be shown."""
     fault = error.errors(include_url=False)[0]
     place = ".".join(str(part + 1) if isinstance(part, int) else part for part in fault["loc"]) or "the document"
-    if fault["type"] == "extra_forbidden":
-        keys = {name for model in (ColumnMap, MappedPrompts, MappedTableFile) for name in model.model_fields}
-        return f"{place} is no key of it{did_you_mean(str(fault['loc'][-1]), sorted(keys))}"
-    if fault["type"] == "literal_error":
-        near = did_you_mean(str(fault["input"]), (*TASK_NAMES, *TABLE_NAMES))
-        return f"{place} is {fault['input']!r}{near or '; ' + fault['msg']}"
-    return f"{place}: {fault['msg'].removeprefix('Value error, ')}"
+    found = f" (it is {fault['input']!r})" if isinstance(fault["input"], str) else ""
+    return f"{place}: {fault['msg'].removeprefix('Value error, ')}{found}"

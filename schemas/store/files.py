@@ -29,10 +29,7 @@ _KINDS: Final[Mapping[Any, str]] = {
 
 
 def read_store(folder: Path) -> Store:
-    """Read and check every table of a store; other files, such as Olist's geolocation, are ignored.
-
-    A refusal names the file, the column and the row, as a spreadsheet shows it: the header is row 1.
-    """
+    """Read and check every table of a store; a refusal names file, column and row, of which the header is the first."""
     names = require_tables(folder)
     tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in names}
     _check_links(folder, tables)

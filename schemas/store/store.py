@@ -1,8 +1,6 @@
-"""Store of the shop: Olist's tables by name, for a simulated store its hidden truth, and the names of its files.
+"""Store of the shop: Olist's tables by name, with a simulated store's hidden truth, its files, and a person's rows."""
 
-Imports nothing heavy.
-"""
-
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from schemas.errors import InputError
 
 if TYPE_CHECKING:
-    from polars import DataFrame
-
+    from polars import DataFrame, Expr
 
 FILE_NAMES: Final = {
     "orders": "olist_orders_dataset.csv",
@@ -30,10 +27,7 @@ HIDDEN_TABLES: Final = ("review_causes", "customer_hazards")
 
 @dataclass(frozen=True)
 class Store:
-    """The tables of one store, with the columns that `schemas/store/tables.py` declares.
-
-    Timestamps are `pl.Datetime`; missing values are null.
-    """
+    """The tables of one store, with the columns that `schemas/store/tables.py` declares; missing values are null."""
 
     orders: "DataFrame"
     """One row per order: its status, and when it was bought, approved, shipped, delivered and promised."""
@@ -70,3 +64,37 @@ def require_tables(folder: Path) -> set[str]:
     if empty := [name for name in needed if not sizes[name]]:
         raise InputError(f"{folder / empty[0]} is empty; export it again")
     return set(sizes)
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person, or the part of one that was asked for: identifiers by the columns that hold them."""
+
+    people: frozenset[str]
+    """Each `customer_unique_id`; prompts have it in the column `customer_id`."""
+    orders: frozenset[str]
+    reviews: frozenset[str]
+    prompts: frozenset[str]
+    """The `prompt_id` of each prompt that was made of them, before and after scrubbing, with its paraphrases."""
+    customers: frozenset[str] = frozenset()
+    """Each `customer_id` of the shop's tables, which may be the `customer_unique_id` of somebody else."""
+
+    def columns(self) -> dict[str, frozenset[str]]:
+        """Return the identifiers by the columns of the shop's tables that hold them."""
+        return {
+            "customer_unique_id": self.people,
+            "customer_id": self.customers,
+            "order_id": self.orders,
+            "review_id": self.reviews,
+            "prompt_id": self.prompts,
+            "parent_id": self.prompts,
+        }
+
+    def theirs(self, columns: Collection[str]) -> "Expr":
+        """Return the expression that is true of their rows, in a table with some columns."""
+        import polars as pl
+
+        of_table = self.columns() | ({"customer_id": self.people} if "prompt_id" in columns else {})
+        named = ((name, sorted(values)) for name, values in of_table.items() if name in columns and values)
+        known = [pl.col(name).is_in(values).fill_null(False) for name, values in named]
+        return pl.any_horizontal(known) if known else pl.lit(False)

@@ -111,13 +111,8 @@ TABLES: Final[Mapping[str, TableSchema]] = {
         {
             "product_id": _KEY,
             "product_category_name": _ANY_TEXT,
-            "product_name_lenght": _SIZE,
-            "product_description_lenght": _SIZE,
-            "product_photos_qty": _SIZE,
-            "product_weight_g": _SIZE,
-            "product_length_cm": _SIZE,
-            "product_height_cm": _SIZE,
-            "product_width_cm": _SIZE,
+            **dict.fromkeys(("product_name_lenght", "product_description_lenght", "product_photos_qty"), _SIZE),
+            **dict.fromkeys(("product_weight_g", "product_length_cm", "product_height_cm", "product_width_cm"), _SIZE),
         }
     ),
     "sellers": TableSchema(

@@ -4,7 +4,7 @@ Excel in Brazil writes `;`, the code page cp1252 and decimal commas; other progr
 delimiter is tried on the whole file instead of guessed from a sample, as `csv.Sniffer` does, whose wrong guess would
 shift columns without a word. No message repeats a cell: where a row is shifted, a person's words are in any column.
 
-A sheet that is written again keeps its dialect, and its cells are none that a spreadsheet computes.
+A sheet that is written for people has no cells that a spreadsheet computes.
 """
 
 import csv
@@ -20,8 +20,6 @@ from typing import Final, Literal
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.tables.table_check import FIRST_ROW
-from schemas.text_file import wide_encoding
 
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
 MOST_BYTES: Final = 256 * 2**20
@@ -40,8 +38,6 @@ class DelimitedText:
     """Text of a file whose delimiter is not decided yet."""
 
     text: str
-    encoding: str
-    """`utf-8`, `utf-8-sig` (with a byte order mark) or `cp1252`."""
     first_line: int
     named_delimiter: str | None
     """The delimiter of a line `sep=;` at the top, if there is one."""
@@ -69,8 +65,8 @@ class DelimitedText:
 def read_delimited(path: Path) -> pl.DataFrame:
     """Read CSV with a header as a table of strings; an empty cell is null.
 
-    It is separated by `;`, `,` or tabs, in UTF-8 or cp1252, with any line ends. Names of columns are stripped;
-    rows of empty cells at the end, and columns at the right with neither a name nor a value, are left out.
+    Names of columns are stripped; rows of empty cells at the end, and columns at the right with neither a name nor a
+    value, are left out.
     """
     source = read_text(path)
     if not source.text.strip():
@@ -104,31 +100,24 @@ def read_text(path: Path) -> DelimitedText:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); give a CSV file that you may read") from None
-    if wide := wide_encoding(content):
-        raise InputError(f"{path} is {wide}; {_SAVE}")
-    if content.startswith(b"PK\x03\x04"):
-        raise InputError(f"{path} is a workbook or another zip file; open it and {_SAVE}")
     if b"\0" in content:
         line = _line(content, content.index(b"\0"))
-        raise InputError(f"{path}: line {line} has a NUL byte: it is no text; {_SAVE}")
-    text, encoding = _decoded(path, content)
+        raise InputError(f"{path}: line {line} has a NUL byte: it is a workbook, UTF-16 or no text; {_SAVE}")
+    text = _decoded(path, content)
     named = _NAMED_DELIMITER.match(text)
-    if named is None:
-        return DelimitedText(text, encoding, 1, None)
-    return DelimitedText(text[named.end() :], encoding, 2, named[1])
+    return DelimitedText(text[named.end() :], 2, named[1]) if named else DelimitedText(text, 1, None)
 
 
-def _decoded(path: Path, content: bytes) -> tuple[str, str]:
-    encoding = "utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else "utf-8"
+def _decoded(path: Path, content: bytes) -> str:
     try:
-        return content.decode(encoding), encoding
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The decoder counts after the byte order mark.
         line = _line(error.object, error.start)
-        if encoding == "utf-8-sig" or _UTF8_LETTER.search(content):
+        if content.startswith(b"\xef\xbb\xbf") or _UTF8_LETTER.search(content):
             raise InputError(f"{path}: line {line} is not UTF-8 as the rest of it is; {_SAVE} again") from None
     try:
-        return content.decode("cp1252"), "cp1252"
+        return content.decode("cp1252")
     except UnicodeDecodeError as error:
         line = _line(content, error.start)
         raise InputError(f"{path}: line {line} is neither UTF-8 nor cp1252; {_SAVE}") from None
@@ -213,24 +202,6 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cn", "Me", "Mn", "Zl", "Zp", "Zs"})
 _FILLERS: Final = frozenset("\u115f\u1160\u2800")
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """How a file was written, by which it is written again."""
-
-    delimiter: str
-    encoding: str
-    """`utf-8`, `utf-8-sig` (with a byte order mark) or `cp1252`."""
-    line_end: str
-
-
-def dialect_of(source: DelimitedText, delimiter: str) -> Dialect:
-    """Return a file's dialect with a delimiter; its line ends are that of its first row."""
-    lines = io.StringIO(source.text, newline="")
-    next(csv.reader(lines, delimiter=delimiter), None)
-    end = re.search(r"(?:\r\n|\r|\n)\Z", source.text[: lines.tell()])
-    return Dialect(delimiter, source.encoding, end[0] if end else "\r\n")
-
-
 def header_of(source: DelimitedText, known: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Return the delimiter under which the header has most of some known columns, and the header."""
     headers: dict[str, tuple[str, ...]] = {}
@@ -282,21 +253,11 @@ def _number_pattern(decimal: str) -> str:
     return rf"^-?(?:\d+|[1-9]\d{{0,2}}(?:{grouped}\d{{3}})+)(?:{point}\d+)?$"
 
 
-def _row_name(number: int) -> str:
-    return f"row {number + FIRST_ROW}"
+def read_numbers(column: pl.Series, what: str, decimals: Decimals | None, row: Callable[[int], str]) -> pl.Series:
+    """Return a column of texts, perhaps with `R$`, as numbers; null stays null. A refusal names `what` and the row.
 
-
-def read_numbers(
-    column: pl.Series, what: str, decimals: Decimals | None = None, row: Callable[[int], str] = _row_name
-) -> pl.Series:
-    """Return a column of texts as numbers; null stays null. A refusal names the row.
-
-    Args:
-        column: Numbers, perhaps with `R$`; all with a decimal comma (dots between thousands) or all with a decimal
-            point (commas between thousands). Which, must be seen from at least one of them.
-        what: The file and column, for error messages.
-        decimals: How they are written, where that is known.
-        row: Returns how a row, counted from 0, is called in the file; without it, the header is row 1.
+    All have a decimal comma (dots between thousands) or all a decimal point (commas between thousands). Where
+    `decimals` does not say which, at least one must show it. `row` says how a row, counted from 0, is called.
     """
     texts = column.str.strip_chars().str.replace(_REAIS, "${1}")
     mark = _DECIMAL_MARKS[decimals] if decimals else _decimal_mark(texts, what, row)

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import MAXYEAR, UTC, datetime
+from datetime import MAXYEAR, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -95,14 +95,8 @@ def log_files(path: Path) -> LogFiles:
 
 def require_rows(found: LogFiles) -> None:
     """Refuse logs without any row."""
-    if found.has_rows:
-        return
-    count = found.empty + len(found.files)
-    if not found.path.is_dir():
-        raise InputError(f"the log {found.path} is empty; give another")
-    if not count:
-        raise InputError(f"the folder of logs {found.path} holds no {' and no '.join(KINDS)} file; give another")
-    raise InputError(f"all {count} files of the folder of logs {found.path} are empty; give another")
+    if not found.has_rows:
+        raise InputError(f"{found.path} holds no {' and no '.join(KINDS)} file with an answer in it; give another")
 
 
 def files_of_folder(folder: Path) -> LogFiles:
@@ -219,12 +213,12 @@ def read_feedback(files: Sequence[LogFile], latest: datetime | None = None) -> p
         for number, each in enumerate(said, start=1):
             if latest is not None and each.time > latest:
                 raise InputError(
-                    f"feedback {file.path}: line {number} is of {each.time.astimezone(UTC):%Y-%m-%d %H:%M} UTC, which "
+                    f"feedback {file.path}: line {number} is of {each.time:%Y-%m-%d %H:%M} UTC, which "
                     "is yet to come; correct the clock of the machine that wrote it, or this one's, and the line"
                 )
             # Written as the logs' references are, so that equal ones are scored once.
             reference = None if each.reference is None else json.dumps(each.reference, sort_keys=True)
-            rows.append((each.request_id, each.task, each.time.astimezone(UTC), reference, each.rating))
+            rows.append((each.request_id, each.task, each.time, reference, each.rating))
     return pl.DataFrame(rows, schema=dict(_COLUMNS), orient="row")
 
 

@@ -1,4 +1,4 @@
-"""Prompts with their references: made by synthesis or a shop, split by curation, read by training and evaluation."""
+"""Prompts and general instructions: lines of people, rows of tables, and parquet that is written in pieces."""
 
 import hashlib
 import json
@@ -7,32 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 from polars.exceptions import PolarsError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from schemas.documents import Rollout, is_flat
 from schemas.errors import InputError
 from schemas.references import check_reference, knows_anything
-from schemas.tables.parquet import ROWS_PER_GROUP, open_parquet
 from schemas.tables.table_check import FILLED, Column, TableSchema, matching, one_of
 from schemas.tasks import TASK_NAMES, TaskName
 
-COLUMNS: Final = {
-    "prompt_id": pl.String,
-    "task": pl.String,
-    "system": pl.String,
-    "prompt": pl.String,
-    "reference": pl.String,
-    "source": pl.String,
-    "customer_id": pl.String,
-    "order_id": pl.String,
-    "review_id": pl.String,
-    "parent_id": pl.String,
-}
-"""The table's columns and their types, in order; `reference` is JSON with sorted keys."""
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetWriter
 
 SPLITS: Final = ("train", "validation", "test")
 TRAIN_FILE: Final = "data/train.parquet"
@@ -47,6 +35,12 @@ KNOWN_TO_BASE: Final = "known to base"
 MOST_NESTED: Final = 20
 """Deepest nesting of objects and lists in a reference; those of the tasks have two levels."""
 _CANONICAL: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+ROWS_PER_GROUP: Final = 10_000
+"""Rows of each row group but the last, however large the pieces are."""
+GENERAL_FILE: Final = "data/general.parquet"
+"""File of a dataset's general instructions, if it has any."""
+INSTRUCTION_COLUMNS: Final = {"system": pl.String, "prompt": pl.String, "completion": pl.String}
+_ROLES: Final = (["user", "assistant"], ["system", "user", "assistant"])
 
 
 @dataclass(frozen=True)
@@ -78,6 +72,10 @@ class PromptRow:
             reference=dict(self.reference) if knows_anything(self.reference) else None,
             **drawn,
         )
+
+
+COLUMNS: Final = dict.fromkeys(PromptRow.__dataclass_fields__, pl.String)
+"""The table's columns and their types, in order; `reference` is JSON with sorted keys."""
 
 
 def content_id(task: str, system: str, prompt: str, reference: Mapping[str, Any]) -> str:
@@ -142,17 +140,11 @@ def write_prompt_table(path: Path, rows: Iterable[PromptRow]) -> None:
 def references_that_fit(table: pl.DataFrame) -> pl.Series:
     """Return for each row whether its reference is an object of its task's shape; of an unknown task any object."""
     asked = [*zip(table["task"], table["reference"], strict=True)]
-    fits = {pair: reference_fits(*pair) for pair in dict.fromkeys(asked)}
+    fits = {pair: _reference_fits(*pair) for pair in dict.fromkeys(asked)}
     return pl.Series([fits[pair] for pair in asked], dtype=pl.Boolean)
 
 
-def ids_that_fit(table: pl.DataFrame) -> pl.Series:
-    """Return for each row whether its `prompt_id` is the `content_id` of its content."""
-    return pl.Series(map(id_fits, table.iter_rows(named=True)), dtype=pl.Boolean)
-
-
-def reference_fits(task: str | None, text: str | None) -> bool:
-    """Return whether a reference is a JSON object of the shape that its task, if known, needs."""
+def _reference_fits(task: str | None, text: str | None) -> bool:
     reference = _reference(text)
     if reference is None:
         return False
@@ -165,11 +157,12 @@ def reference_fits(task: str | None, text: str | None) -> bool:
     return True
 
 
-def id_fits(row: Mapping[str, Any]) -> bool:
-    """Return whether a row's `prompt_id` is the `content_id` of its content."""
-    reference = _reference(row["reference"])
-    content = (row["task"], row["system"], row["prompt"])
-    return reference is not None and row["prompt_id"] == content_id(*content, reference)
+def ids_that_fit(table: pl.DataFrame) -> pl.Series:
+    """Return for each row whether its `prompt_id` is the `content_id` of its content."""
+    known = table.select("prompt_id", "task", "system", "prompt", "reference").iter_rows()
+    found = ((row[0], row[1:4], _reference(row[4])) for row in known)
+    fits = (read is not None and identity == content_id(*texts, read) for identity, texts, read in found)
+    return pl.Series(fits, dtype=pl.Boolean)
 
 
 def _reference(text: str | None) -> dict[str, Any] | None:
@@ -241,3 +234,73 @@ class PromptLine(BaseModel):
         except (ValueError, RecursionError):
             raise ValueError("must be JSON with finite numbers and whole characters") from None
         return reference
+
+
+class Instruction(BaseModel):
+    """One instruction and its answer. Unknown keys, such as a collection's own ids, are dropped.
+
+    The chat form, `{"messages": [{"role", "content"}, ...]}`, is read too, where it has one user turn and one answer.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    system: str = ""
+    """The system prompt; empty where the collection has none."""
+    prompt: str = Field(pattern=r"\S")
+    completion: str = Field(pattern=r"\S")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_form(cls, line: Any) -> Any:
+        if not isinstance(line, dict):
+            return line
+        if "messages" in line and not {"prompt", "completion"} <= line.keys():
+            return _turns(line["messages"])
+        # Some collections write an absent system prompt as null.
+        return {key: value for key, value in line.items() if key != "system" or value is not None}
+
+
+def _turns(messages: Any) -> dict[str, Any]:
+    turns = messages if isinstance(messages, list) else []
+    if [turn.get("role") if isinstance(turn, dict) else None for turn in turns] not in _ROLES:
+        raise ValueError("messages must be one user turn and one assistant turn, after one system turn at most")
+    *system, user, assistant = (turn.get("content") for turn in turns)
+    return {"system": system[0] if system else "", "prompt": user, "completion": assistant}
+
+
+class ParquetTable:
+    """A table that grows in pieces."""
+
+    def __init__(self, writer: "ParquetWriter", columns: Mapping[str, type[pl.DataType]]) -> None:
+        """Use `open_parquet` instead."""
+        self._writer = writer
+        self._waiting = pl.DataFrame(schema=columns)
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Append rows; columns that are not in the table are dropped."""
+        self._waiting = pl.concat([self._waiting, rows.select(self._waiting.columns)])
+        whole = self._waiting.height // ROWS_PER_GROUP * ROWS_PER_GROUP
+        self._write(self._waiting.head(whole))
+        self._waiting = self._waiting.tail(self._waiting.height - whole)
+
+    def flush(self) -> None:
+        """Write the rows that wait for a full group."""
+        self._write(self._waiting)
+        self._waiting = self._waiting.clear()
+
+    def _write(self, rows: pl.DataFrame) -> None:
+        for group in rows.iter_slices(ROWS_PER_GROUP):
+            # With polars: pyarrow itself would import pandas for it.
+            self._writer.write_table(group.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+
+@contextmanager
+def open_parquet(path: Path, columns: Mapping[str, type[pl.DataType]]) -> Iterator[ParquetTable]:
+    """Write a parquet file in pieces; equal rows in equal order give equal bytes, whatever the pieces."""
+    from pyarrow.parquet import ParquetWriter
+
+    schema = pl.DataFrame(schema=columns).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+    with path.open("wb") as file, ParquetWriter(file, schema, compression="zstd", write_statistics=False) as writer:
+        table = ParquetTable(writer, columns)
+        yield table
+        table.flush()

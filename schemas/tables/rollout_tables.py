@@ -33,13 +33,9 @@ def row_faults(
     same: Mapping[str, tuple[str, tuple[str, ...]]],
     unique: tuple[str, ...] = (),
 ) -> list[str]:
-    """Return a sentence for each rule that does not hold from row to row.
+    """Return a sentence for each rule that does not hold from row to row; `numbers` are the rows' in the file.
 
-    Args:
-        table: The rows.
-        numbers: Their numbers in the file.
-        same: By the rule's name, a key and the columns that are equal in all rows with that key.
-        unique: Columns that no two rows have in common.
+    `same` has by a rule's name a key and the columns that are equal in all rows with that key.
     """
     faults = []
     for rule, (key, columns) in same.items():

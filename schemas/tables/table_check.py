@@ -18,7 +18,6 @@ FIRST_ROW: Final = 2
 """Number of the row below the header, as a spreadsheet counts."""
 _MOST_ROWS: Final = 5
 _COLUMN: Final = re.compile(r"[a-z0-9_]{1,60}")
-_OF_NO_ROW: Final = {"column_in_dataframe": "it lacks the column {}", "column_in_schema": "it has an unknown column {}"}
 
 Check = tuple[str, Callable[[pl.Expr], pl.Expr]]
 """What a message calls a check, and the expression of the values that pass; an unknown value passes."""
@@ -110,47 +109,28 @@ FILLED: Final[Check] = ("str_length(1, None)", lambda value: value.str.len_bytes
 
 
 def table_faults(table: pl.DataFrame, schema: TableSchema, numbers: Sequence[int]) -> list[str]:
-    """Return a sentence for each check that the table does not pass; `numbers` are its rows' in the file."""
-    cases = _failure_cases(table, schema)
-    of_no_row = cases.filter(pl.col("index").is_null())
-    if of_no_row.height:
-        # Checks of columns that are absent, or of another type, add no information.
-        return [_of_no_row(case) for case in of_no_row.sort("column", "check").to_dicts()]
-    return [f"{named_rows([numbers[row] for row in rows])}: {fault}" for fault, rows in _by_check(cases, schema)]
+    """Return a sentence for each check that fails in a table with the schema's columns; `numbers` are its rows'."""
+    return [f"{named_rows([numbers[row] for row in rows])}: {fault}" for fault, rows in broken_rows(table, schema)]
 
 
 def broken_rows(table: pl.DataFrame, schema: TableSchema) -> Iterator[tuple[str, list[int]]]:
     """Yield each check that fails in a table with the schema's columns, with its rows, counted from 0."""
-    yield from _by_check(_failure_cases(table, schema), schema)
-
-
-def _failure_cases(table: pl.DataFrame, schema: TableSchema) -> pl.DataFrame:
-    """Return pandera's failure cases of a table, of which messages show no value."""
     from pandera.errors import SchemaErrors
 
     try:
         schema.as_pandera().validate(table, lazy=True)
     except SchemaErrors as error:
-        cases: pl.DataFrame = error.failure_cases
-        return cases
-    return pl.DataFrame(schema={"column": pl.String, "check": pl.String, "index": pl.Int32, "failure_case": pl.String})
-
-
-def _of_no_row(case: Mapping[str, Any]) -> str:
-    kind = str(case["check"]).split("(")[0]
-    if kind in _OF_NO_ROW:
-        return _OF_NO_ROW[kind].format(shown_column(str(case["failure_case"])))
-    return f"column {shown_column(str(case['column']))} fails {case['check']}"
-
-
-def _by_check(cases: pl.DataFrame, schema: TableSchema) -> Iterator[tuple[str, list[int]]]:
-    rows = cases.group_by("column", "check").agg(pl.col("index").unique().sort()).sort("column", "check")
-    known = {"field_uniqueness": "is there more than once", "not_nullable": "is empty"}
-    for column, check, indices in rows.iter_rows():
-        fault = f"{column} {known.get(check, f'fails {check}')}"
-        if check == "multiple_fields_uniqueness":
-            fault = more_than_once(schema.unique)
-        yield f"not true: {check}" if check in schema.rules else fault, indices
+        # Of pandera's failure cases no message shows a value.
+        rows = error.failure_cases.group_by("column", "check").agg(pl.col("index").unique().sort())
+        known = {
+            "field_uniqueness": "is there more than once",
+            "not_nullable": "is empty",
+        }
+        for column, check, indices in rows.sort("column", "check").iter_rows():
+            fault = f"{column} {known.get(check, f'fails {check}')}"
+            if check == "multiple_fields_uniqueness":
+                fault = more_than_once(schema.unique)
+            yield f"not true: {check}" if check in schema.rules else fault, indices
 
 
 def more_than_once(columns: Sequence[str]) -> str:

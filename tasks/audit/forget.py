@@ -8,23 +8,22 @@ from schemas.errors import InputError
 from schemas.json_lines import stream_lines
 from schemas.references import GivenReference
 from tasks.audit.labelling import held
-from tasks.audit.sheet import read_with_dialect, write_rows
+from tasks.audit.sheet import read_rows, write_rows
 
 
 def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
     """Take the rows of some prompts out of a sheet that people score, and return their number.
 
-    The file is replaced as a whole or not at all, in the dialect of the spreadsheet that saved it. InputError where the
-    sheet cannot be read or written.
+    The file is replaced as a whole or not at all. InputError where the sheet cannot be read or written.
     """
     with held(sheet, "sheet"):
         for left in sheet.parent.glob(f".{sheet.name}.*.draft"):
             # Of a process that was killed while it wrote the sheet as it was.
             left.unlink()
-        rows, dialect = read_with_dialect(sheet, may_be_empty=True)
+        rows = read_rows(sheet, may_be_empty=True)
         kept = [row for row in rows if row["prompt_id"] not in prompts]
         if len(kept) < len(rows):
-            write_rows(sheet, kept, dialect)
+            write_rows(sheet, kept)
         return len(rows) - len(kept)
 
 

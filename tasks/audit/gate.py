@@ -1,8 +1,9 @@
 """Audit gate: no training on rewards without demonstrated agreement with the scores."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Literal
 
 from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind
@@ -11,7 +12,24 @@ from tasks.audit.statistics import Agreement
 from tasks.report.number_format import decimal, percent, shortest
 from tasks.report.wording import worded
 
+Failed = tuple[str, dict[str, Any]]
+"""A check that fails, and the values of its objection."""
 AuditVerdict = Literal["agrees", "disagrees", "uncertain", "too few scores", "rubric broken", "probe failed"]
+OBJECTIONS: Final = {
+    "scores": "{n} scores, {needed} are needed",
+    "alpha": "the rubric is broken: raters do not agree with each other, alpha is {alpha}, {needed} is needed over "
+    "{overlap} completions",
+    "no_numbers": "{n} rewards are no finite number",
+    "constant": "rewards or scores are constant, so nothing can agree",
+    "rho": "rho is {rho}, {needed} is needed",
+    "rho_low": "rho's lower bound is {low}, {needed} is needed",
+    "within_prompt": "rho within a prompt, which GRPO uses, is {rho}, {needed} is needed",
+    "worst_in_top_quartile": "{n} completions scored 1 have a reward in the top quartile, {most} may have",
+    "best_without_reward": "{n} of {best} completions scored 5 have reward 0, {most} may have",
+    "constant_groups": "all completions of a prompt have the same reward in {n} of {prompts} prompts, {most} may have: "
+    "GRPO learns nothing there",
+}
+"""What each check of a task's agreement objects to."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +78,48 @@ class AuditGate:
 
 def judge(task: TaskName, agreement: Agreement, probes: Mapping[str, Probe], config: AuditConfig) -> TaskAudit:
     """Compare one task's findings with the thresholds."""
-    objections = (
-        *_of_scores(task, agreement, config),
-        *_of_rewards(task, agreement, config),
-        *_of_probes(task, probes),
-    )
-    return TaskAudit(agreement, probes, objections, _verdict({objection.check for objection in objections}))
+    failed = (*_of_scores(agreement, config), *_of_rewards(agreement, config))
+    found = {check: worded(OBJECTIONS[check], **values) for check, values in failed}
+    found |= {
+        f"probe:{name}": worded("probe {name} failed: {detail}", name=name, detail=probe.detail)
+        for name, probe in probes.items()
+        if not probe.passed
+    }
+    objections = tuple(Objection(check, text, task) for check, text in found.items())
+    return TaskAudit(agreement, probes, objections, _verdict(found.keys()))
+
+
+def _of_scores(found: Agreement, config: AuditConfig) -> Iterator[Failed]:
+    """Yield the checks of the scores themselves that fail: too few, or poor agreement between people."""
+    if found.overall.n < config.min_scores_per_task:
+        yield "scores", {"n": found.overall.n, "needed": config.min_scores_per_task}
+    alpha, needed = found.alpha, shortest(config.min_alpha)
+    if found.overlap >= config.min_overlap and (alpha is None or alpha < config.min_alpha):
+        yield "alpha", {"alpha": _number(alpha), "needed": needed, "overlap": found.overlap}
+
+
+def _of_rewards(found: Agreement, config: AuditConfig) -> Iterator[Failed]:
+    if found.no_numbers:
+        yield "no_numbers", {"n": found.no_numbers}
+    rho, low, within = found.overall.rho, found.overall.rho_low, found.within_prompt_rho
+    if rho is None:
+        yield "constant", {}
+    elif not rho >= config.min_rho:
+        yield "rho", {"rho": decimal(rho), "needed": shortest(config.min_rho)}
+    if rho is not None and (low is None or low < config.min_rho_low):
+        yield "rho_low", {"low": _number(low), "needed": shortest(config.min_rho_low)}
+    if within is not None and not within >= config.min_within_prompt_rho:
+        yield "within_prompt", {"rho": decimal(within), "needed": shortest(config.min_within_prompt_rho)}
+    if (worst := found.worst_in_top_quartile) > (most := config.max_worst_in_top_quartile):
+        yield "worst_in_top_quartile", {"n": worst, "most": most}
+    if (unpaid := found.best_without_reward) > (share := config.max_best_without_reward) * found.best:
+        yield "best_without_reward", {"n": unpaid, "best": found.best, "most": percent(share)}
+    if (constant := found.constant_groups) > (share := config.max_constant_groups) * found.prompt_groups:
+        yield "constant_groups", {"n": constant, "prompts": found.prompt_groups, "most": percent(share)}
+
+
+def _number(value: float | None) -> str:
+    return worded("unknown") if value is None else decimal(value)
 
 
 def decide(
@@ -87,82 +141,7 @@ def decide(
     return AuditGate(tuple(objections), tuple(map(str, objections)) or _in_favour(tasks, config))
 
 
-def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> Iterator[Objection]:
-    """Yield objections to the scores themselves: too few, or poor agreement between people."""
-    if agreement.overall.n < config.min_scores_per_task:
-        text = worded("{n} scores, {needed} are needed", n=agreement.overall.n, needed=config.min_scores_per_task)
-        yield Objection("scores", text, task)
-    alpha = agreement.alpha
-    if agreement.overlap >= config.min_overlap and (alpha is None or alpha < config.min_alpha):
-        text = worded(
-            "the rubric is broken: raters gave every completion the same score, so that alpha is unknown, {needed} is "
-            "needed over {overlap} completions"
-            if alpha is None
-            else "the rubric is broken: raters do not agree with each other, alpha is {alpha}, {needed} is needed over "
-            "{overlap} completions",
-            alpha="" if alpha is None else decimal(alpha),
-            needed=shortest(config.min_alpha),
-            overlap=agreement.overlap,
-        )
-        yield Objection("alpha", text, task)
-
-
-def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> Iterator[Objection]:
-    if agreement.no_numbers:
-        yield Objection("no_numbers", worded("{n} rewards are no finite number", n=agreement.no_numbers), task)
-    rho, low = agreement.overall.rho, agreement.overall.rho_low
-    if rho is None:
-        yield Objection("constant", worded("rewards or scores are constant, so nothing can agree"), task)
-    elif not rho >= config.min_rho:
-        text = worded("rho is {rho}, {needed} is needed", rho=decimal(rho), needed=shortest(config.min_rho))
-        yield Objection("rho", text, task)
-    if rho is not None and (low is None or low < config.min_rho_low):
-        shown = worded("unknown") if low is None else decimal(low)
-        text = worded("rho's lower bound is {low}, {needed} is needed", low=shown, needed=shortest(config.min_rho_low))
-        yield Objection("rho_low", text, task)
-    within = agreement.within_prompt_rho
-    if within is not None and not within >= config.min_within_prompt_rho:
-        text = worded(
-            "rho within a prompt, which GRPO uses, is {rho}, {needed} is needed",
-            rho=decimal(within),
-            needed=shortest(config.min_within_prompt_rho),
-        )
-        yield Objection("within_prompt", text, task)
-    if agreement.worst_in_top_quartile > config.max_worst_in_top_quartile:
-        text = worded(
-            "{n} completions scored 1 have a reward in the top quartile, {most} may have",
-            n=agreement.worst_in_top_quartile,
-            most=config.max_worst_in_top_quartile,
-        )
-        yield Objection("worst_in_top_quartile", text, task)
-    if agreement.best_without_reward > config.max_best_without_reward * agreement.best:
-        text = worded(
-            "{n} of {best} completions scored 5 have reward 0, {most} may have",
-            n=agreement.best_without_reward,
-            best=agreement.best,
-            most=percent(config.max_best_without_reward),
-        )
-        yield Objection("best_without_reward", text, task)
-    if agreement.constant_groups > config.max_constant_groups * agreement.prompt_groups:
-        text = worded(
-            "all completions of a prompt have the same reward in {n} of {prompts} prompts, {most} may have: GRPO "
-            "learns nothing there",
-            n=agreement.constant_groups,
-            prompts=agreement.prompt_groups,
-            most=percent(config.max_constant_groups),
-        )
-        yield Objection("constant_groups", text, task)
-
-
-def _of_probes(task: TaskName, probes: Mapping[str, Probe]) -> list[Objection]:
-    return [
-        Objection(f"probe:{name}", worded("probe {name} failed: {detail}", name=name, detail=probe.detail), task)
-        for name, probe in probes.items()
-        if not probe.passed
-    ]
-
-
-def _verdict(checks: set[str]) -> AuditVerdict:
+def _verdict(checks: AbstractSet[str]) -> AuditVerdict:
     """Summarize one task's reward in a few words, by the gravest finding."""
     if "alpha" in checks:
         # Then the scores say nothing of the rewards.

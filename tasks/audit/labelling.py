@@ -16,8 +16,8 @@ from schemas.disk import locked
 from schemas.documents import RaterKind
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
-from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.sheet import MOST_CHARACTERS, Row, as_kept, is_scored, read_rows, read_with_dialect, write_rows
+from schemas.tasks import TaskName
+from tasks.audit.sheet import MOST_CHARACTERS, Row, as_kept, is_scored, read_rows, write_rows
 
 Rows = tuple[Row, ...]
 SCALE: Final = {
@@ -59,34 +59,9 @@ class Labelling:
                 f"sheet {sheet}: rater {rater} is a {' and a '.join(sorted(kinds))} there, and a person scores here; "
                 "choose another pseudonym"
             )
-        if not self._shown:
-            tasks = {row["task"] for row in self._rows}
-            raise InputError(
-                f"sheet {sheet} has no completion of {task}; it has "
-                f"{', '.join(name for name in TASK_NAMES if name in tasks)}"
-            )
-
-    @property
-    def current(self) -> Row | None:
-        """Return what is shown of the completion to score now; None if all are scored."""
-        return self._queue[0] if self._queue else None
-
-    @property
-    def total(self) -> int:
-        """Return the number of completions of the sheet, or of its one task."""
-        return len(self._shown)
-
-    @property
-    def left(self) -> int:
-        """Return the number of completions that the rater has not scored."""
-        return len(self._queue)
-
-    @property
-    def note(self) -> str:
-        """Return the rater's note on the current completion; it is saved with the score."""
-        audit_id = self._queue[0]["audit_id"]
-        place = _place_of(self._rows, audit_id, self.rater)
-        return self._notes.get(audit_id, "" if place is None else self._rows[place]["notes"])
+        if not self.total:
+            has = {row["task"]: None for row in self._rows}
+            raise InputError(f"sheet {sheet} has no completion of {task}; it has {', '.join(has)}")
 
     def view(self) -> dict[str, Any]:
         """Return what a rater's page shows: the completion to score now; empty if all are scored."""
@@ -100,7 +75,7 @@ class Labelling:
             "completion": as_shown(shown["completion"]),
             "question": "Que nota a resposta merece?",
             "choices": list(SCALE.items()),
-            "note": self.note,
+            "note": self._notes.get(shown["audit_id"], self._own_note(shown["audit_id"])),
             "rubric": f"{rubric(shown['task'])}\n{rubric('general')}",
         }
 
@@ -110,14 +85,11 @@ class Labelling:
             self.score(int(value), note[:MOST_CHARACTERS])
         elif action == "skip":
             self.skip()
-        elif action == "undo":
-            self.undo()
+        elif action == "undo" and self._steps:
+            self._undo()
 
     def score(self, score: int, note: str = "") -> None:
-        """Save the current completion's score, and advance.
-
-        InputError where the sheet can no longer be read or written, or has no such completion.
-        """
+        """Save the current completion's score, and advance; InputError where the sheet lost it or cannot be written."""
         shown = self._queue[0]
 
         def scored(rows: Rows) -> Rows:
@@ -138,33 +110,30 @@ class Labelling:
         self._steps.append(None)
         self._take(self._rows)
 
-    def undo(self) -> bool:
-        """Undo the session's last score or skip, and return whether there was one.
-
-        InputError where the sheet can no longer be read or written.
-        """
-        if not self._steps:
-            return False
+    def _undo(self) -> None:
         rows, audit_id = self._rows, self._steps[-1]
         if audit_id is None:
             self._skipped.pop()
         else:
-            place = _place_of(rows, audit_id, self.rater)
-            self._notes[audit_id] = "" if place is None else rows[place]["notes"]
+            self._notes[audit_id] = self._own_note(audit_id)
             rows = change_rows(self.sheet, lambda rows: without_score(rows, audit_id, self.rater))
         self._steps.pop()
         self._take(rows)
-        return True
+
+    def _own_note(self, audit_id: str) -> str:
+        place = _place_of(self._rows, audit_id, self.rater)
+        return "" if place is None else self._rows[place]["notes"]
 
     def _take(self, rows: Rows) -> None:
         self._rows = rows
         mine = {row["audit_id"] for row in rows if row["rater"] == self.rater and is_scored(row)}
-        in_scope = (row for row in rows if self._task in {None, row["task"]})
-        self._shown = list({row["audit_id"]: _shown(row) for row in in_scope}.values())
-        waiting = [shown for shown in self._shown if shown["audit_id"] not in mine]
+        in_scope = {row["audit_id"]: _shown(row) for row in rows if self._task in {None, row["task"]}}
         # The sort is stable: completions never skipped stay in sheet order.
         places = {identity: place for place, identity in enumerate(self._skipped)}
+        waiting = (shown for identity, shown in in_scope.items() if identity not in mine)
         self._queue = sorted(waiting, key=lambda shown: places.get(shown["audit_id"], -1))
+        self.total, self.left = len(in_scope), len(self._queue)
+        self.current = self._queue[0] if self._queue else None
 
 
 def _shown(row: Row) -> Row:
@@ -187,10 +156,7 @@ def rubric(name: str) -> str:
 
 
 def with_score(rows: Rows, audit_id: str, rater: str, rater_kind: RaterKind, score: int, notes: str) -> Rows:
-    """Return the rows with a rater's score: in the rater's own row, else in the blank row, else in a new one.
-
-    InputError where no row has this completion.
-    """
+    """Return the rows with a rater's score: in the own row, the blank one or a new one; InputError without any."""
     places = [place for place, row in enumerate(rows) if row["audit_id"] == audit_id]
     if not places:
         raise InputError(f"no row of the sheet has the audit_id {audit_id}; put the row back, or score a new sheet")
@@ -219,16 +185,15 @@ def without_score(rows: Rows, audit_id: str, rater: str) -> Rows:
 def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
     """Read a sheet, change its rows and write them under a lock; return the new rows.
 
-    An unchanged sheet is not written; another keeps the dialect of the spreadsheet that saved it. InputError where the
-    sheet cannot be read or written.
+    An unchanged sheet is not written. InputError where the sheet cannot be read or written.
     """
     if not sheet.is_file():
         raise InputError(f"there is no sheet {sheet}; give the path of one")
     with held(sheet, "sheet"):
-        rows, dialect = read_with_dialect(sheet)
+        rows = read_rows(sheet)
         changed = change(rows)
         if changed != rows:
-            write_rows(sheet, changed, dialect)
+            write_rows(sheet, changed)
         return changed
 
 

@@ -18,9 +18,7 @@ from tasks.audit.labelling import check_pseudonym, held
 from tasks.commerce.text.lexicons import read_data
 
 Lines = tuple[GivenReference, ...]
-
 LONGEST_COMPLAINT: Final = 100
-
 QUESTIONS: Final[Mapping[str, tuple[str, Mapping[str, tuple[str, Any]]]]] = {
     field: (each["question"], {key: (wording, value) for key, wording, value in each["answers"]})
     for field, each in read_data("audit/questions.toml").items()
@@ -61,16 +59,6 @@ class ReferenceSession:
         self._answered: list[ReferenceQuestion] = []
         self._take(_read(file))
 
-    @property
-    def current(self) -> ReferenceQuestion | None:
-        """Return the question to answer now; None if all are answered."""
-        return self._queue[0] if self._queue else None
-
-    @property
-    def left(self) -> int:
-        """Return the number of unknown fields that nobody was asked for."""
-        return len(self._queue)
-
     def view(self) -> dict[str, Any]:
         """Return what a rater's page shows: the field to give now, with its prompt; empty if all are given."""
         asked = self.current
@@ -90,7 +78,7 @@ class ReferenceSession:
         """Do what a rater's page was asked for: `answer` by a key, `write`, or `undo`; the errors are theirs."""
         asked = self.current
         if action == "undo":
-            self.undo()
+            self._undo()
         elif asked is not None and action == "write" and asked.field in WRITTEN and value:
             self.answer(value[:LONGEST_COMPLAINT])
         elif asked is not None and action == "answer":
@@ -99,10 +87,7 @@ class ReferenceSession:
                 self.answer(choices[value][1])
 
     def answer(self, value: Any) -> None:
-        """Save a value of the current field, and advance; a value that another person gave meanwhile stays.
-
-        InputError where the file can no longer be read or written.
-        """
+        """Save a value of the current field, and advance; a value that another person gave meanwhile stays."""
         question = self._queue[0]
 
         def answered(lines: Lines) -> Lines:
@@ -112,34 +97,23 @@ class ReferenceSession:
         self._change(answered)
         self._answered.append(question)
 
-    def undo(self) -> bool:
-        """Take the session's last answer back, and return whether there was one.
-
-        InputError where the file can no longer be read or written.
-        """
-        if not self._answered:
-            return False
-        last = self._answered[-1]
-        self._change(lambda lines: self._with_own(lines, last, {}))
-        self._answered.pop()
-        return True
+    def _undo(self) -> None:
+        if self._answered:
+            last = self._answered[-1]
+            self._change(lambda lines: self._with_own(lines, last, {}))
+            self._answered.pop()
 
     def _with_own(self, lines: Lines, question: ReferenceQuestion, value: Mapping[str, Any]) -> Lines:
         """Return the lines with this person's value of a field, or without one; no line is left without a field."""
         mine = [line for line in lines if (line.prompt_id, line.rater) == (question.prompt_id, self.rater)]
         known = {name: value for line in mine for name, value in line.values.items() if name != question.field}
-        values = {**known, **value}
-        if not values:
-            return tuple(line for line in lines if line not in mine)
-        new = GivenReference(
-            prompt_id=question.prompt_id,
-            task=question.task,
-            reference=with_values(question.task, {}, values),
-            rater=self.rater,
-        )
-        if not mine:
-            return *lines, new
-        return tuple(new if line is mine[0] else line for line in lines if line is mine[0] or line not in mine)
+        others = tuple(line for line in lines if line not in mine)
+        if not (values := {**known, **value}):
+            return others
+        reference = with_values(question.task, {}, values)
+        new = GivenReference(prompt_id=question.prompt_id, task=question.task, reference=reference, rater=self.rater)
+        place = lines.index(mine[0]) if mine else len(others)
+        return *others[:place], new, *others[place:]
 
     def _change(self, change: Callable[[Lines], Lines]) -> None:
         file = self.file.resolve()
@@ -151,6 +125,8 @@ class ReferenceSession:
     def _take(self, lines: Lines) -> None:
         asked = _asked(lines)
         self._queue = [each for each in self._questions if (each.prompt_id, each.field) not in asked]
+        self.left = len(self._queue)
+        self.current = self._queue[0] if self._queue else None
 
 
 def _questions(prompts: Sequence[PromptRow], only: AskedTask | None) -> Iterator[ReferenceQuestion]:

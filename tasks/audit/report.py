@@ -97,8 +97,9 @@ def render(
 def _section(
     task: TaskName, audit: TaskAudit, rows: Sequence[ScoredCompletion], worst_of_all: Sequence[Disagreement]
 ) -> dict[str, Any]:
-    """Return what the page shows of one task: its worst disagreements have their place among those of all tasks."""
+    # Its worst disagreements have their place among those of all tasks.
     numbers = {found.judged.item.audit_id: number for number, found in enumerate(worst_of_all, 1)}
+    probes = audit.probes.items()
     return {
         "task": task,
         "audit": audit,
@@ -107,8 +108,8 @@ def _section(
             (numbers.get(found.judged.item.audit_id), found) for found in worst_disagreements(rows, _WORST_OF_TASK)
         ],
         "failed": frozenset(objection.check for objection in audit.objections),
-        "probes_failed": [each for each in audit.probes.items() if not each[1].passed],
-        "probes_passed": [each for each in audit.probes.items() if each[1].passed],
+        "probes_failed": [each for each in probes if not each[1].passed],
+        "probes_passed": [each for each in probes if each[1].passed],
     }
 
 
@@ -194,5 +195,4 @@ def _draw(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
 
 
 def _stratum(row: ScoredCompletion) -> str:
-    """Return the stratum of a completion; any that the project does not draw counts as "chosen otherwise"."""
-    return row.item.stratum if row.item.stratum in {AT_RANDOM, BY_REWARD} else _OTHERWISE
+    return row.item.stratum if row.item.stratum in STRATA else _OTHERWISE

@@ -5,7 +5,6 @@ guided by their grammar: of those that an untrained base gives otherwise, there 
 """
 
 import random
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -73,16 +72,12 @@ def draw_prompts(rows: Sequence[PromptRow], per_task: int, seed: int) -> list[Pr
     Those without a reference are drawn only where a task has no others: a reward cannot rank answers by what it does
     not know.
     """
-    by_task: defaultdict[TaskName, list[PromptRow]] = defaultdict(list)
-    for row in rows:
-        by_task[row.task].append(row)
-    for task, known in by_task.items():
-        by_task[task] = [row for row in known if knows_anything(row.reference)] or known
-    return [
-        row
-        for task, known in sorted(by_task.items())
-        for row in random.Random(f"{seed} {task}").sample(known, min(per_task, len(known)))
-    ]
+    found: list[PromptRow] = []
+    for task in sorted({row.task for row in rows}):
+        of_task = [row for row in rows if row.task == task]
+        known = [row for row in of_task if knows_anything(row.reference)] or of_task
+        found += random.Random(f"{seed} {task}").sample(known, min(per_task, len(known)))
+    return found
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from schemas.documents import Rollout, ScoredRollout
+from schemas.documents import ScoredRollout
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
@@ -44,7 +44,11 @@ def sample(rollouts: Sequence[ScoredRollout], per_task: int, seed: int) -> Sampl
     reward: zeros, the highest rewards and each decile of the remainder take turns.
     """
     different = {audit_id(rollout): rollout for rollout in reversed(rollouts)}
-    readable = {identity: rollout for identity, rollout in sorted(different.items()) if _is_readable(rollout)}
+    readable = {
+        identity: rollout
+        for identity, rollout in sorted(different.items())
+        if fits(rollout.prompt) and fits(shown_text(rollout))
+    }
     rows: list[dict[str, str]] = []
     drawn: dict[TaskName, int] = {}
     alone: list[TaskName] = []
@@ -61,10 +65,6 @@ def sample(rollouts: Sequence[ScoredRollout], per_task: int, seed: int) -> Sampl
         if len({pool[identity].prompt_id for identity in strata}) == len(strata):
             alone.append(task)
     return Sample(tuple(rows), drawn, len(different) - len(readable), tuple(alone))
-
-
-def _is_readable(rollout: Rollout) -> bool:
-    return fits(rollout.prompt) and fits(shown_text(rollout))
 
 
 def _at_random(pool: Mapping[str, ScoredRollout], count: int, generator: random.Random) -> list[str]:
@@ -122,10 +122,7 @@ def _in_reading_order(pool: Mapping[str, ScoredRollout], chosen: Iterable[str], 
 def make_sheet(
     rollouts: Path, spec: SpecName, store: Path, per_task: int, seed: int, sheet: Path, progress: Progress
 ) -> Sample:
-    """Write the sheet of some rollouts.
-
-    InputError where rollouts or store cannot be read, nothing can be sampled, or there is a sheet already.
-    """
+    """Write the sheet of some rollouts; InputError where nothing can be read or sampled, or the sheet exists."""
     from schemas.tables.rollout_tables import read_rollouts
 
     if sheet.exists():

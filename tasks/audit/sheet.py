@@ -2,7 +2,7 @@
 
 Spreadsheets change texts in small ways and are a target of attacks: a cell that begins like a formula is prefixed with
 an apostrophe, and texts are compared in the form that survives a spreadsheet. Excel in Brazil saves with semicolons and
-in cp1252: a sheet is read and written back in the dialect that it has.
+in cp1252, and opens what is written with semicolons and a byte order mark.
 """
 
 import csv
@@ -10,7 +10,6 @@ import hashlib
 import io
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -22,7 +21,7 @@ from schemas.disk import replace_whole
 from schemas.documents import RaterKind, Rollout, ScoredRollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
-from schemas.tables.delimited import Dialect, as_cell, dialect_of, header_of, of_cell, read_text
+from schemas.tables.delimited import as_cell, header_of, of_cell, read_text
 from schemas.tables.rollout_tables import document_table, row_faults
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.shown import shown_text
@@ -31,8 +30,6 @@ COLUMNS: Final = tuple(SheetRow.model_fields)
 MOST_CHARACTERS: Final = 32_000
 """A spreadsheet's cell holds 32,767 units of UTF-16; a longer text comes back truncated."""
 
-_NEW: Final = Dialect(";", "utf-8-sig", "\r\n")
-"""A new sheet's dialect: Excel in Brazil puts what semicolons separate into columns, and recognizes the mark."""
 # Numbers as spreadsheets recognize them.
 _NUMBERS: Final = ("human_score",)
 _NO_CELL_HOLDS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -77,7 +74,8 @@ class ScoredSheet:
     @property
     def tasks(self) -> tuple[TaskName, ...]:
         """Return the tasks of the sheet, in the project's order."""
-        return tuple(task for task in TASK_NAMES if any(item.rollout.task == task for item in self.items))
+        there = {item.rollout.task for item in self.items}
+        return tuple(task for task in TASK_NAMES if task in there)
 
     def of_tasks(self, tasks: Collection[TaskName]) -> "ScoredSheet":
         """Return the completions of some tasks."""
@@ -118,37 +116,21 @@ def as_row(rollout: Rollout, stratum: str) -> dict[str, str]:
     return dict.fromkeys(COLUMNS, "") | item.model_dump()
 
 
-def write_rows(path: Path, rows: Iterable[Row], dialect: Dialect = _NEW) -> None:
-    """Write a sheet atomically, as CSV.
-
-    UTF-8 has a byte order mark, without which a spreadsheet takes it for cp1252; so has a sheet in cp1252 once it has a
-    character that cp1252 lacks.
-    """
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write a sheet atomically, as CSV that Excel in Brazil opens in columns and takes for UTF-8."""
     text = io.StringIO(newline="")
-    # Before Python 3.13 the writer leaves a line feed unquoted where rows end in a carriage return.
-    writer = csv.DictWriter(
-        text,
-        COLUMNS,
-        delimiter=dialect.delimiter,
-        lineterminator=dialect.line_end,
-        quoting=csv.QUOTE_MINIMAL if "\n" in dialect.line_end else csv.QUOTE_ALL,
-    )
+    writer = csv.DictWriter(text, COLUMNS, delimiter=";")
     writer.writeheader()
     writer.writerows({name: row[name] if name in _NUMBERS else as_cell(row[name]) for name in COLUMNS} for row in rows)
-    replace_whole(path, _encoded(text.getvalue(), dialect.encoding))
+    replace_whole(path, text.getvalue().encode("utf-8-sig"))
 
 
-def read_rows(path: Path) -> tuple[Row, ...]:
+def read_rows(path: Path, *, may_be_empty: bool = False) -> tuple[Row, ...]:
     """Read a sheet's cells, scored or not; a spreadsheet numbers the first row 2.
 
     InputError where the file cannot be read, its columns are not the sheet's, or rows are incomplete or have no
     completion.
     """
-    return read_with_dialect(path)[0]
-
-
-def read_with_dialect(path: Path, *, may_be_empty: bool = False) -> tuple[tuple[Row, ...], Dialect]:
-    """Read a sheet's cells as `read_rows` does, and the dialect in which it is written again; the same errors."""
     source = read_text(path)
     try:
         delimiter, header = header_of(source, COLUMNS)
@@ -163,11 +145,10 @@ def read_with_dialect(path: Path, *, may_be_empty: bool = False) -> tuple[tuple[
     faults = [f"row {number}: {fault}" for number, row in enumerate(cells, 2) if (fault := _fault(row))]
     if faults:
         raise InputError(f"sheet {path}: {first_few(faults)}; correct it")
-    rows = tuple(
+    return tuple(
         {name: cell if name in _NUMBERS else as_kept(cell) for name, cell in zip(COLUMNS, row, strict=True)}
         for row in cells
     )
-    return rows, dialect_of(source, delimiter)
 
 
 def is_scored(row: Row) -> bool:
@@ -201,10 +182,7 @@ def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[
 
 
 def match_rollouts(path: Path, rows: Sequence[SheetItem], rollouts: Sequence[Rollout]) -> tuple[Rollout, ...]:
-    """Return the rollout of each row of the sheet, in row order.
-
-    InputError where a row was edited, its id is another row's, or it belongs to other rollouts.
-    """
+    """Return the rollout of each row; InputError where one was edited, is of other rollouts or has another's id."""
     known = {audit_id(rollout): rollout for rollout in reversed(rollouts)}
     found = [_identity(row, known) for row in rows]
     of_id: dict[str, str] = {}
@@ -246,13 +224,6 @@ def _as_saved_in_cp1252(text: str) -> re.Pattern[str]:
     """Return the pattern of a text in a file in cp1252: Excel writes ?, ?? or a similar letter for what it lacks."""
     characters = (character.encode("cp1252", "ignore") and re.escape(character) for character in text)
     return re.compile("".join(character or r"(?:\?\?|.)" for character in characters), re.DOTALL)
-
-
-def _encoded(text: str, encoding: str) -> bytes:
-    if encoding == "cp1252":
-        with suppress(UnicodeEncodeError):
-            return text.encode(encoding)
-    return text.encode("utf-8-sig")
 
 
 def _whole(cells: list[str]) -> list[str]:
@@ -320,10 +291,12 @@ def _by_completion(path: Path, rows: Sequence[SheetRow], rollouts: Sequence[Roll
         grouped.setdefault(audit_id(rollout), []).append((number, row, rollout))
     faults = []
     for scored in grouped.values():
-        first: dict[str, SheetRow] = {}
-        for number, row, _ in scored:
-            if first.setdefault(row.rater, row).human_score != row.human_score:
-                faults.append(f"row {number}: its rater gave the same completion another score in an earlier row")
+        first: dict[str, int] = {}
+        faults += [
+            f"row {number}: its rater gave the same completion another score in an earlier row"
+            for number, row, _ in scored
+            if first.setdefault(row.rater, row.human_score) != row.human_score
+        ]
     if faults:
         raise InputError(f"sheet {path}: {first_few(faults)}; leave one of them")
     return tuple(

@@ -7,7 +7,7 @@ from typing import Final
 from schemas.documents import Rollout, SheetItem
 from schemas.tasks import TaskName
 from tasks.commerce.churn import scorer as churn
-from tasks.commerce.insights import render as insights
+from tasks.commerce.insights import scorer as insights
 from tasks.commerce.push import scorer as push
 from tasks.commerce.served import Served
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from schemas.config.config import AUDIT_FOLDER, AuditConfig
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.documents import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
@@ -22,7 +22,7 @@ from tasks.audit.report import REPORT_PAGE, render
 from tasks.audit.sampling import AT_RANDOM
 from tasks.audit.sheet import ScoredCompletion, ScoredSheet, audit_id, read_scored_sheet
 from tasks.audit.shown import with_shown_text
-from tasks.audit.statistics import Agreement, measure
+from tasks.audit.statistics import Agreement, Correlation, measure
 from tasks.commerce import registry
 
 SHEET_FILE: Final = "sheet.csv"
@@ -149,9 +149,10 @@ def audit_rewards(
 def _figures(agreement: Agreement) -> dict[str, Any]:
     """Return a task's key figures, the specified ones first."""
     figures = asdict(agreement)
+    for name in ("overall", "random_half"):
+        found: Correlation = getattr(agreement, name)
+        figures[name] |= {"rho_low": found.rho_low, "rho_high": found.rho_high}
     overall, random_half = figures.pop("overall"), figures.pop("random_half")
-    for found, correlation in ((overall, agreement.overall), (random_half, agreement.random_half)):
-        found |= {"rho_low": correlation.rho_low, "rho_high": correlation.rho_high}
     return {**overall, **figures, "random_half": random_half}
 
 
@@ -175,6 +176,7 @@ def _keep(files: AuditFiles, output: Path, digests: tuple[str, str]) -> None:
 def _record(
     audit: Audit, sheet: ScoredSheet, digests: tuple[str, str], spec: SpecName, config: AuditConfig
 ) -> AuditRecord:
+    agreements = {task: found.agreement.overall for task, found in audit.tasks.items()}
     return AuditRecord(
         spec=spec,
         reward_version=registry.joint_version(spec),
@@ -186,13 +188,8 @@ def _record(
         reasons=audit.gate.reasons,
         thresholds=config.thresholds(),
         tasks={
-            task: AuditedTask(
-                n=found.agreement.overall.n,
-                rho=found.agreement.overall.rho,
-                rho_low=found.agreement.overall.rho_low,
-                verdict=found.verdict,
-            )
-            for task, found in audit.tasks.items()
+            task: AuditedTask(n=each.n, rho=each.rho, rho_low=each.rho_low, verdict=audit.tasks[task].verdict)
+            for task, each in agreements.items()
         },
     )
 

@@ -32,24 +32,17 @@ class Correlation:
     @property
     def rho_low(self) -> float | None:
         """Return the smaller of the two lower bounds."""
-        return min((low for low, _ in self._intervals), default=None)
+        return min((each[0] for each in (self.bonett_wright, self.bca) if each), default=None)
 
     @property
     def rho_high(self) -> float | None:
         """Return the larger of the two upper bounds."""
-        return max((high for _, high in self._intervals), default=None)
-
-    @property
-    def _intervals(self) -> list[Interval]:
-        return [interval for interval in (self.bonett_wright, self.bca) if interval is not None]
+        return max((each[1] for each in (self.bonett_wright, self.bca) if each), default=None)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of rewards and scores on one task; None for numbers that cannot be computed.
-
-    A completion counts once, with the mean score of its raters.
-    """
+    """Agreement of rewards with the mean scores of one task's completions; None for what cannot be computed."""
 
     overall: Correlation
     """Over all scored completions."""
@@ -90,11 +83,16 @@ def measure(
     reward: Numbers = np.nan_to_num(raw, nan=0.0, posinf=0.0, neginf=0.0).round(_DECIMALS)
     score = np.array([fmean(given.values()) for given in scores])
     chosen = np.array(at_random, dtype=bool)
-    by_prompt = _rows_by_prompt(prompt_ids)
+    rows_of: defaultdict[str, list[int]] = defaultdict(list)
+    for row, prompt_id in enumerate(prompt_ids):
+        rows_of[prompt_id].append(row)
+    by_prompt = list(rows_of.values())
     known = [reward[rows].tolist() for rows in by_prompt] if groups is None else groups
     several = [group for group in known if len(group) > 1]
     overall = correlation(reward, score, rng)
     worst, best = _half_say(scores, 1), _half_say(scores, 5)
+    # The smallest reward is never in the top quartile, however often it occurs.
+    at_the_top = (reward >= np.quantile(reward, 0.75)) & (reward > reward.min())
     return Agreement(
         overall=overall,
         random_half=overall if chosen.all() else correlation(reward[chosen], score[chosen], rng),
@@ -103,7 +101,7 @@ def measure(
         alpha=krippendorff_alpha(scores),
         n_raters=len({rater for given in scores for rater in given}),
         overlap=sum(len(given) > 1 for given in scores),
-        worst_in_top_quartile=int(np.sum(worst & in_top_quartile(reward))),
+        worst_in_top_quartile=int(np.sum(worst & at_the_top)),
         best=int(np.sum(best)),
         best_without_reward=int(np.sum(best & (reward == 0))),
         prompt_groups=len(several),
@@ -189,24 +187,9 @@ def krippendorff_alpha(scores: Sequence[Mapping[str, int]]) -> float | None:
     return float(alpha(reliability_data=table, level_of_measurement="ordinal"))
 
 
-def in_top_quartile(reward: Numbers) -> NDArray[np.bool_]:
-    """Mark the rewards in the top quartile; the smallest reward is never in it, however often it occurs."""
-    if not len(reward):
-        return np.zeros(0, dtype=bool)
-    top: NDArray[np.bool_] = (reward >= np.quantile(reward, 0.75)) & (reward > reward.min())
-    return top
-
-
 def _half_say(scores: Sequence[Mapping[str, int]], wanted: int) -> NDArray[np.bool_]:
     """Mark the completions to which at least half of the raters gave the wanted score."""
     return np.array([2 * sum(score == wanted for score in given.values()) >= len(given) for given in scores])
-
-
-def _rows_by_prompt(prompt_ids: Sequence[str]) -> list[list[int]]:
-    rows: dict[str, list[int]] = defaultdict(list)
-    for row, prompt_id in enumerate(prompt_ids):
-        rows[prompt_id].append(row)
-    return list(rows.values())
 
 
 def _within_prompt_rho(reward: Numbers, score: Numbers, groups: Sequence[list[int]]) -> float | None:

@@ -42,9 +42,7 @@ class BenchmarkAnswer(BaseModel):
 def read_answers(path: Path, items: Sequence[BenchmarkItem]) -> tuple[BenchmarkAnswer, ...]:
     """Read a file of answers: at least one to each item, and as many to each.
 
-    Raises:
-        InputError: The file cannot be read, a line is no answer, an item is unknown, or one has fewer answers than
-            another: a mean of what was answered alone would flatter.
+    InputError where one has fewer answers than another: a mean of what was answered alone would flatter.
     """
     answers = read_json_lines(path, BenchmarkAnswer, "answers")
     counts = dict.fromkeys((item.id for item in items), 0)
@@ -66,12 +64,7 @@ def read_answers(path: Path, items: Sequence[BenchmarkItem]) -> tuple[BenchmarkA
 
 
 def score_answers(benchmark: Benchmark, answers: Sequence[BenchmarkAnswer], spec: SpecName) -> dict[str, Any]:
-    """Score answers.
-
-    Returns:
-        `spec`, the number of `answers`, their `tokens` and `seconds` in all (None unless each has its own), and by task
-        its number of items `n`, `reward` and `truth`, each `[mean, low, high]`, and the means of `components`.
-    """
+    """Return sums over all answers (None unless each has its own) and, by task, means with their intervals."""
     found: dict[str, list[BenchmarkScore]] = defaultdict(list)
     for answer in answers:
         found[answer.id].append(benchmark.score(answer.id, answer.completion, spec))
@@ -118,19 +111,3 @@ def mean_with_interval(scores: Sequence[float]) -> list[float]:
     means = sorted(fmean(generator.choices(scores, k=len(scores))) for _ in range(RESAMPLES))
     cut = round((1 - COVERAGE) / 2 * RESAMPLES)
     return [fmean(scores), means[cut], means[-1 - cut]]
-
-
-def as_lines(scored: dict[str, Any]) -> list[str]:
-    """Return the table of scores: a line for each task."""
-    lines = [f"{'task':<12}{'n':>6}{'reward':>9}{'95 % interval':>18}{'truth':>9}{'95 % interval':>18}"]
-    for task, block in scored["tasks"].items():
-        cells = "".join(_cells(block[name]) for name in ("reward", "truth"))
-        lines.append(f"{task:<12}{block['n']:>6}{cells}".rstrip())
-    return lines
-
-
-def _cells(found: Sequence[float] | None) -> str:
-    if found is None:
-        return f"{'':>27}"
-    mean, low, high = found
-    return f"{mean:>9.3f}{f'{low:.3f} to {high:.3f}':>18}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
@@ -45,11 +45,7 @@ class BenchmarkItem(BaseModel):
 
 
 def read_items(folder: Path) -> tuple[BenchmarkItem, ...]:
-    """Read the items of a benchmark.
-
-    Raises:
-        InputError: The file cannot be read, a line is no item, or two have one identity.
-    """
+    """Read the items of a benchmark."""
     path = folder / ITEMS_FILE
     items = read_json_lines(path, BenchmarkItem, "benchmark")
     if len({item.id for item in items}) < len(items):
@@ -58,11 +54,7 @@ def read_items(folder: Path) -> tuple[BenchmarkItem, ...]:
 
 
 def read_databases(folder: Path) -> Databases:
-    """Fill the sandbox with the copies of the store; they belong to the thread that calls.
-
-    Raises:
-        InputError: The file cannot be read, or is no store of a benchmark.
-    """
+    """Fill the sandbox with the copies of the store; they belong to the thread that calls."""
     path = folder / STORE_FILE
     try:
         copies: list[dict[str, Any]] = orjson.loads(path.read_bytes())["copies"]

@@ -3,15 +3,18 @@
 Answers are written to their file on arrival, so that an interrupted run resumes and none is paid for twice.
 """
 
+import os
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import Final
 
 import orjson
 
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from schemas.errors import InputError
+from schemas.json_lines import read_json_lines
 from schemas.progress import Progress
 from schemas.tasks import Guided
 from tasks.benchmark.answers import BenchmarkAnswer
@@ -28,51 +31,29 @@ class KeptAnswers:
     """File of the answers of one model under one decoding, to which each is added on arrival."""
 
     def __init__(self, path: Path, source: str) -> None:
-        """Read the answers of an earlier, interrupted run of the same source; a partial last line is cut off.
-
-        Raises:
-            InputError: The file cannot be read or written, or its answers are of something else.
-        """
+        """Read the answers of an earlier, interrupted run of the same source; a partial last line is cut off."""
         self._path, self._source = path, source
-        self.ids: set[str] = set()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = path.open("a+b")
-            self._file.seek(0)
-            trusted = 0
-            for line in self._file:
-                if not line.endswith(b"\n"):
-                    break
-                self._add_known(line)
-                trusted += len(line)
-            self._file.truncate(trusted)
+            path.touch()
+            whole = path.read_bytes().rfind(b"\n") + 1
+            os.truncate(path, whole)
         except OSError as error:
             raise InputError(f"answers {path} cannot be written ({error.strerror}); give another file") from None
-
-    def _add_known(self, line: bytes) -> None:
-        try:
-            answer = BenchmarkAnswer.model_validate_json(line)
-        except ValueError:
-            raise InputError(f"answers {self._path} holds a line that is no answer; give another file") from None
-        if answer.source != self._source:
+        known = read_json_lines(path, BenchmarkAnswer, "answers") if whole else ()
+        if other := next((answer for answer in known if answer.source != source), None):
             raise InputError(
-                f"answers {self._path} are of {str(answer.source)[:200]!r} and not of {self._source!r}; give another "
-                "file, or remove this one"
+                f"answers {path} are of {str(other.source)[:200]!r} and not of {source!r}; give another file, or "
+                "remove this one"
             )
-        self.ids.add(answer.id)
+        self.ids = {answer.id for answer in known}
 
     def add(self, answer: BenchmarkAnswer) -> None:
         """Write one answer."""
         document = answer.model_copy(update={"source": self._source}).model_dump(exclude_none=True)
-        self._file.write(orjson.dumps(document) + b"\n")
-        self._file.flush()
+        with self._path.open("ab") as file:
+            file.write(orjson.dumps(document) + b"\n")
         self.ids.add(answer.id)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
 
 def run_endpoint(
@@ -85,40 +66,25 @@ def run_endpoint(
     seed: int,
     progress: Progress,
 ) -> None:
-    """Ask a model at an endpoint what has no answer yet.
-
-    Raises:
-        InputError: The endpoint or the file cannot be used; the answers so far are kept.
-    """
+    """Ask a model at an endpoint what has no answer yet."""
     source = f"{config.model}, temperature {temperature:g}, {max_tokens} tokens, seed {seed}"
-    with (
-        KeptAnswers(output, source) as kept,
-        Endpoint(
-            config,
-            purpose="benchmark's",
-            section="benchmark",
-            otherwise="give a folder with --model",
-            temperature=temperature,
-            max_tokens=max_tokens,
-        ) as endpoint,
-    ):
-        missing = (item for item in items if item.id not in kept.ids)
-        questions = [EndpointQuestion(item.id, item.system, item.prompt, seed) for item in missing]
+    kept = KeptAnswers(output, source)
+    endpoint = Endpoint(
+        config,
+        purpose="benchmark's",
+        section="benchmark",
+        otherwise="give a folder with --model",
+        temperature=temperature,
+        max_tokens=max_tokens,
+    )
+    missing = (item for item in items if item.id not in kept.ids)
+    questions = [EndpointQuestion(item.id, item.system, item.prompt, seed) for item in missing]
 
-        def keep(key: str, reply: Reply) -> None:
-            kept.add(
-                BenchmarkAnswer(
-                    id=key,
-                    completion=reply.text,
-                    stop_reason=reply.stop_reason,
-                    prompt_tokens=reply.prompt_tokens,
-                    completion_tokens=reply.completion_tokens,
-                    seconds=reply.seconds,
-                )
-            )
-            progress(len(kept.ids), len(items), "answers")
+    def keep(key: str, reply: Reply) -> None:
+        kept.add(BenchmarkAnswer.model_validate({**asdict(reply), "id": key, "completion": reply.text}))
+        progress(len(kept.ids), len(items), "answers")
 
-        failure = endpoint.ask_all(questions, keep)
+    failure = endpoint.ask_all(questions, keep)
     if failure is not None:
         raise EndpointError(
             f"{failure}; {len(kept.ids)} of {len(items)} answers are in {output}, and none is asked again"
@@ -137,11 +103,7 @@ def run_folder(
     seed: int,
     progress: Progress,
 ) -> None:
-    """Answer by a model in a folder, on this machine, what has no answer yet.
-
-    Raises:
-        InputError: The model or the file cannot be used.
-    """
+    """Answer by a model in a folder, on this machine, what has no answer yet."""
     import transformers
 
     from tasks.policy.load import load_policy, load_tokenizer
@@ -149,35 +111,35 @@ def run_folder(
     transformers.utils.logging.disable_progress_bar()
     named = " with ".join(_name(path) for path in (model, adapter) if path is not None)
     decoding = f"temperature {temperature:g}, {max_tokens} tokens, seed {seed}, guided {guided}"
-    with KeptAnswers(output, f"{named}, {decoding}") as kept:
-        tokenizer, policy = load_tokenizer(model), load_policy(model, adapter, four_bit=False)
-        for start in range(0, len(items), BATCH):
-            batch = [item for item in items[start : start + BATCH] if item.id not in kept.ids]
-            if not batch:
-                continue
-            started = time.monotonic()
-            completions = generate(
-                policy,
-                tokenizer,
-                [as_messages(item.system, item.prompt) for item in batch],
-                temperature=temperature,
-                max_tokens=max_tokens,
-                batch_size=BATCH,
-                seed=seed + start,
-                grammars=[grammar_of(item.task, item.prompt, guided) for item in batch],
-            )
-            seconds = (time.monotonic() - started) / len(batch)
-            for item, given in zip(batch, completions, strict=True):
-                kept.add(
-                    BenchmarkAnswer(
-                        id=item.id,
-                        completion=given.text,
-                        stop_reason=given.stop_reason.value,
-                        completion_tokens=given.tokens,
-                        seconds=seconds,
-                    )
+    kept = KeptAnswers(output, f"{named}, {decoding}")
+    tokenizer, policy = load_tokenizer(model), load_policy(model, adapter, four_bit=False)
+    for start in range(0, len(items), BATCH):
+        batch = [item for item in items[start : start + BATCH] if item.id not in kept.ids]
+        if not batch:
+            continue
+        started = time.monotonic()
+        completions = generate(
+            policy,
+            tokenizer,
+            [as_messages(item.system, item.prompt) for item in batch],
+            temperature=temperature,
+            max_tokens=max_tokens,
+            batch_size=BATCH,
+            seed=seed + start,
+            grammars=[grammar_of(item.task, item.prompt, guided) for item in batch],
+        )
+        seconds = (time.monotonic() - started) / len(batch)
+        for item, given in zip(batch, completions, strict=True):
+            kept.add(
+                BenchmarkAnswer(
+                    id=item.id,
+                    completion=given.text,
+                    stop_reason=given.stop_reason.value,
+                    completion_tokens=given.tokens,
+                    seconds=seconds,
                 )
-            progress(len(kept.ids), len(items), "answers")
+            )
+        progress(len(kept.ids), len(items), "answers")
 
 
 def _name(folder: Path) -> str:

@@ -37,26 +37,16 @@ class Benchmark:
     """Items of a benchmark and their scorers; any thread may score."""
 
     def __init__(self, folder: Path | str) -> None:
-        """Read the items; the store is read when the first answer in SQL is scored.
-
-        Raises:
-            InputError: The folder holds no benchmark.
-        """
+        """Read the items; the store is read when the first answer in SQL is scored."""
         self._folder = Path(folder)
         self.items: Final = {item.id: item for item in read_items(self._folder)}
         self._local = threading.local()
 
     def score(self, item: BenchmarkItem | str, completion: str, spec: SpecName = "grounded") -> BenchmarkScore:
-        """Score one answer, as `tucano score` does.
+        """Score one answer to an item, or to the item of an id, as `tucano score` does.
 
-        Args:
-            item: The item, or its id.
-            completion: The answer: hostile text of any length. It raises nothing, and is executed nowhere but in the
-                sandbox, where it is SQL.
-            spec: Which reward.
-
-        Raises:
-            InputError: No item has this id.
+        The answer is hostile text of any length: it raises nothing, and is executed nowhere but in the sandbox, where
+        it is SQL.
         """
         known = self.items.get(item) if isinstance(item, str) else item
         if known is None:

@@ -28,11 +28,7 @@ SEED_SPACE: Final = "benchmark"
 def write_benchmark(seed: int, per_task: int, orders: int, output: Path, progress: Progress) -> dict[str, Any]:
     """Write `test.jsonl`, `store.json` and `card.json`; equal arguments and versions give equal bytes.
 
-    Returns:
-        The card, without the digests of the files.
-
-    Raises:
-        InputError: The store knows too little for so many items of a task.
+    Return the card, without the digests of the files.
     """
     progress(0, len(TASK_NAMES), f"simulating {orders:,} orders")
     store = simulate_store(orders, random.Random(f"{SEED_SPACE}:{seed}:store"))

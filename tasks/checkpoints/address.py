@@ -5,8 +5,8 @@ import uuid
 from pathlib import Path
 from typing import Final
 
+from schemas.disk import scratch_folder
 from schemas.errors import InputError
-from schemas.scratch import scratch_folder
 from tasks.checkpoints import lease, segments
 from tasks.checkpoints.catalog import MANIFESTS
 from tasks.checkpoints.folder_store import FolderStore

@@ -63,7 +63,6 @@ class Catalog:
     """Manifests and pins of one training; each manifest is read once."""
 
     def __init__(self, store: ObjectStore, root: str, training: str) -> None:
-        """Read the part of a store whose keys start with `root`."""
         self._store = store
         self._root = root
         self._training = training
@@ -73,7 +72,7 @@ class Catalog:
         """Read every manifest."""
         manifests: dict[StoredObject, Manifest] = {}
         damaged: dict[StoredObject, str] = {}
-        for stored in self.listed():
+        for stored in self.listed(MANIFESTS):
             try:
                 known = None if again else self._read.get(stored)
                 manifests[stored] = known or self._parse(stored, self._store.read(stored.key))
@@ -87,20 +86,16 @@ class Catalog:
         self._read = manifests
         return Entries(manifests, damaged)
 
-    def listed(self) -> list[StoredObject]:
-        """Return the manifests in the store's listing."""
-        return self._store.list(f"{self._root}{MANIFESTS}")
-
-    def pins(self) -> list[StoredObject]:
-        """Return the pins, whose keys end in the pin's name and the checkpoint's name."""
-        return self._store.list(f"{self._root}{PINS}")
-
-    def blobs(self) -> list[StoredObject]:
-        """Return the bytes in the store's listing, whose keys end in their sha256."""
-        return self._store.list(f"{self._root}{BLOBS}")
+    def listed(self, folder: str) -> list[StoredObject]:
+        """Return the `BLOBS`, `MANIFESTS` or `PINS` in the store's listing."""
+        return self._store.list(f"{self._root}{folder}")
 
     def prune(self, keep_last: int) -> Pruned:
-        """Remove everything neither pinned nor among the newest, as documented in `Mirror.prune`."""
+        """Remove the checkpoints that are neither pinned nor among the newest, and bytes that none has had for an hour.
+
+        Checkpoints that the training discarded are removed too. If a kept manifest cannot be read, all bytes are kept,
+        since it may reference any. Leftovers of clock requests are removed with the bytes.
+        """
         if keep_last < 1:
             raise ValueError(f"keep_last is {keep_last}; a mirror keeps at least its newest checkpoint")
         # Concurrent publishers rely on this order. Bytes stored after this listing are of another generation and stay.
@@ -108,9 +103,10 @@ class Catalog:
         # publisher finds that the manifest which referenced them is gone, and stores them again: see `Mirror.publish`.
         store = self._store
         old = store_time(store, self._root) - timedelta(seconds=GRACE_SECONDS)
-        blobs = self.blobs()
-        manifests = delete_all(store, _past(self.read(), begun(store, self._root), self.pins(), keep_last))
-        delete_all(store, [each for each in store.list(f"{self._root}{CLOCK}") if each.created_at <= old])
+        blobs = self.listed(BLOBS)
+        past = _past(self.read(), begun(store, self._root), self.listed(PINS), keep_last)
+        manifests = delete_all(store, past)
+        delete_all(store, [each for each in self.listed(CLOCK) if each.created_at <= old])
         remaining = self.read()
         if remaining.damaged:
             logger.warning("kept all bytes of the mirror: %s", "; ".join(remaining.damaged.values()))

@@ -46,7 +46,6 @@ class LatestJobWorker(Generic[Job]):
     """Thread that runs one job at a time; a newer pending job replaces an older one of its kind."""
 
     def __init__(self, name: str, work: Callable[[Job], None]) -> None:
-        """Start the thread."""
         self._work = work
         self._changed = threading.Condition()
         self._waiting: dict[str, Job] = {}
@@ -111,7 +110,6 @@ class CheckpointManager:
     def __init__(
         self, local: LocalCheckpoints, mirror: Mirror, lease: Lease, keep_last: int, trouble: Callable[[int, str], None]
     ) -> None:
-        """Start without checkpoints."""
         self._local = local
         self._mirror = mirror
         self._lease = lease
@@ -119,8 +117,6 @@ class CheckpointManager:
         self._trouble = trouble
         self._writer = LatestJobWorker[tuple[Checkpoint, Kind]]("checkpoint-writer", self._write)
         self._uploader = LatestJobWorker[_Upload]("checkpoint-mirror", self._upload)
-        self._owed: _Upload | None = None
-        """The best so far while it is not pinned: after a failure, the next upload retries it."""
         self._leaving = False
         self.seconds_to_write = 0.0
         """Seconds to write the last checkpoint to the local disk."""
@@ -145,10 +141,6 @@ class CheckpointManager:
             self.mirrored_step = step
         else:
             self._uploader.submit(_Upload(folder, step, "newest"), "newest")
-
-    def retry_best_pin(self, folder: Path, step: int) -> None:
-        """Mirror and pin the best checkpoint of an earlier segment, which ended before doing so."""
-        self._uploader.submit(_Upload(folder, step, "best"), "best")
 
     def leave(self) -> None:
         """Schedule the mirroring of the last finished step, and no other work that can wait."""
@@ -202,14 +194,16 @@ class CheckpointManager:
         self.newest_step = checkpoint.step
         if kind != "local":
             self._uploader.submit(_Upload(folder, checkpoint.step, kind), kind)
-        uploads = [*self._uploader.unfinished(), *([] if self._owed is None else [self._owed])]
-        self._local.keep(KEPT_LOCALLY, but=[upload.folder for upload in uploads])
+        self._local.keep(KEPT_LOCALLY, but=[upload.folder for upload in self._uploader.unfinished()])
 
     def _upload(self, upload: _Upload) -> None:
         try:
-            if self._owed is not None and upload.kind != "best":
-                self._mirror_and_pin(self._owed)
-            self._mirror_and_pin(upload)
+            started = time.monotonic()
+            manifest = self._mirror.publish(upload.folder, before_manifest=self._lease.require_held)
+            if upload.kind == "best":
+                self._mirror.pin(BEST, manifest)
+            self.mirrored_step = max(upload.step, self.mirrored_step or 0)
+            self.seconds_to_mirror = time.monotonic() - started
         except LeaseLost:
             raise
         except Exception as error:
@@ -221,15 +215,3 @@ class CheckpointManager:
             self._mirror.prune(self._keep_last)
         except InputError as error:
             self._trouble(upload.step, f"older checkpoints stay in the mirror: {error}")
-
-    def _mirror_and_pin(self, upload: _Upload) -> None:
-        started = time.monotonic()
-        best = upload.kind == "best"
-        if best:
-            self._owed = upload
-        manifest = self._mirror.publish(upload.folder, before_manifest=self._lease.require_held)
-        if best:
-            self._mirror.pin(BEST, manifest)
-            self._owed = None
-        self.mirrored_step = max(upload.step, self.mirrored_step or 0)
-        self.seconds_to_mirror = time.monotonic() - started

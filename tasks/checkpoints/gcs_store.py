@@ -33,7 +33,6 @@ class GcsStore:
     """An `ObjectStore` in a bucket. One store serves about eight threads at once."""
 
     def __init__(self, bucket: str, client: "Client | None" = None, *, seconds_to_retry: float = 120) -> None:
-        """Use an existing bucket."""
         from google.auth.exceptions import DefaultCredentialsError
         from google.cloud.storage import Client
         from google.cloud.storage.retry import DEFAULT_RETRY

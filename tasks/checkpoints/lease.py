@@ -28,10 +28,8 @@ from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObj
 FOLDER: Final = "lease/"
 LONGEST_WAIT_SECONDS: Final = 5.0
 """Interval of the check for a released lease."""
-
 STOP_SECONDS: Final = 2.0
 """Time that a release waits for a heartbeat in flight; arriving later, it does no harm."""
-
 STOPS: Final = "this process stops: run the same command again"
 _NAME: Final = re.compile(r"(?P<fencing>\d{8})/(?:(?P<beat>\d{8})|released)\.json")
 logger = logging.getLogger(__name__)

@@ -48,7 +48,6 @@ class LocalCheckpoints:
     """Checkpoints of one training in a local folder, written by one process at a time."""
 
     def __init__(self, root: Path, training: str, base: str) -> None:
-        """Use a folder; it is created with the first checkpoint."""
         self._root = root
         self._training = training
         self._base = base
@@ -96,14 +95,6 @@ class LocalCheckpoints:
         for folder in self._folders():
             manifest = self._read_or_warn(folder)
             if manifest is not None and manifest.is_live(begun or {}):
-                return LocalCheckpoint(folder, manifest)
-        return None
-
-    def of_step(self, step: int) -> LocalCheckpoint | None:
-        """Return the newest verified checkpoint of a step; None without one."""
-        for folder in self._folders():
-            place = parse_name(folder.name.removeprefix(CHECKPOINT))
-            if place is not None and place[0] == step and (manifest := self._read_or_warn(folder)) is not None:
                 return LocalCheckpoint(folder, manifest)
         return None
 

@@ -18,16 +18,12 @@ class ProcessIdentity(BaseModel):
 
     machine: str
     """The machine's name on its network."""
-
     boot: str
     """Identity of the boot and of the process namespace; "" if the system does not provide it."""
-
     process: int = Field(gt=0, lt=2**31)
     """Process id, which the system reuses eventually."""
-
     started: float
     """Start time of the process, in seconds since boot; 0 if the system does not provide it."""
-
     nonce: str
     """Unique value of this identity, even within one process."""
 

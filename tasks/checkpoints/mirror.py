@@ -16,8 +16,8 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from schemas.disk import scratch_folder
 from schemas.errors import InputError
-from schemas.scratch import scratch_folder
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, Pruned, delete_all, name_of
 from tasks.checkpoints.local import describe, put_in_place, read_sealed
 from tasks.checkpoints.manifest import Manifest, ManifestFile, blobs_of, parse_name
@@ -55,20 +55,17 @@ class Mirror:
     """
 
     def __init__(self, store: ObjectStore, prefix: str, training: str) -> None:
-        """Use the part of a store that belongs to one training."""
         self.store = store
         self.training = training
         self.root = f"{prefix}{training}/"
         self._catalog = Catalog(store, self.root, training)
         self._damaged: set[str] = set()
-        self.bytes_sent = 0
-        """Bytes of files published here that the mirror did not have intact."""
 
     def publish(self, folder: Path, *, before_manifest: Callable[[], object] | None = None) -> Manifest:
         """Mirror a checkpoint; on return it can be restored. Only bytes that are missing or damaged there are sent."""
         manifest = read_sealed(folder)
         # Listed before the manifests are read, as a concurrent pruning relies on; see `Catalog.prune`.
-        stored = {name_of(blob): blob for blob in self._catalog.blobs()}
+        stored = {name_of(blob): blob for blob in self._catalog.listed(BLOBS)}
         entries = self._catalog.read()
         manifest = self._accept(folder, manifest, entries)
         # The largest first, so that no thread is left alone with it at the end.
@@ -85,9 +82,7 @@ class Mirror:
                 before_manifest()
             self._put_manifest(manifest)
             at_risk = self._at_risk(manifest, entries, used)
-            again = list(pool.map(lambda digest: self._put(*files[digest], used[digest]), at_risk))
-        sent = [*again, *(blob for digest, blob in used.items() if digest not in usable)]
-        self.bytes_sent += sum(blob.size for blob in sent)
+            list(pool.map(lambda digest: self._put(*files[digest], used[digest]), at_risk))
         return manifest
 
     def manifests(self) -> list[Manifest]:
@@ -103,10 +98,6 @@ class Mirror:
         segments = begun(self.store, self.root)
         return entries.live(segments), entries.live_damaged(segments)
 
-    def newest(self, base: str | None = None) -> Manifest | None:
-        """Return the newest checkpoint whose every byte verifies; one that does not is skipped with a warning."""
-        return self._newest(self.verify, base)
-
     def restore_newest(
         self,
         folder_of: Callable[[Manifest], Path],
@@ -120,11 +111,18 @@ class Mirror:
         Only one of this base policy, if any is given, and with a step and fencing number after `newer_than`. Each that
         does not verify is passed over with the reason.
         """
-
-        def restore(manifest: Manifest) -> None:
-            self.restore(manifest, folder_of(manifest))
-
-        return self._newest(restore, base, newer_than, passed_over)
+        for manifest in self.manifests():
+            if newer_than is not None and manifest.place <= newer_than:
+                break
+            if base is not None:
+                self._require_base(manifest, base)
+            try:
+                self.restore(manifest, folder_of(manifest))
+            except CheckpointDamaged as error:
+                passed_over(manifest, str(error))
+            else:
+                return manifest
+        return None
 
     def verify(self, manifest: Manifest) -> None:
         """Read and hash every file of a checkpoint, through this machine's temporary folder.
@@ -169,7 +167,7 @@ class Mirror:
         pinned = f"{self.root}{PINS}{name}/{manifest.name}"
         self.store.put_new(pinned, b"")
         pins = {pin.key: pin for pin in self.store.list(f"{self.root}{PINS}{name}/")}
-        if manifest.name not in {name_of(stored) for stored in self._catalog.listed()}:
+        if manifest.name not in {name_of(stored) for stored in self._catalog.listed(MANIFESTS)}:
             if pinned in pins:
                 self.store.delete(pins[pinned])
             raise InputError(
@@ -182,21 +180,17 @@ class Mirror:
 
     def pins(self) -> dict[str, str]:
         """Return the name of each pin's checkpoint, by the pin's name."""
-        pins = sorted(self._catalog.pins(), key=lambda pin: (_fencing(pin), pin.created_at, pin.generation))
+        pins = sorted(self._catalog.listed(PINS), key=lambda pin: (_fencing(pin), pin.created_at, pin.generation))
         return {PurePosixPath(pin.key).parent.name: name_of(pin) for pin in pins}
 
     def prune(self, keep_last: int) -> Pruned:
-        """Remove the checkpoints that are neither pinned nor among the newest, and bytes that none has had for an hour.
-
-        Checkpoints that the training discarded are removed too. If a kept manifest cannot be read, all bytes are kept,
-        since it may reference any. Leftovers of clock requests are removed with the bytes.
-        """
+        """Remove what `Catalog.prune` does."""
         return self._catalog.prune(keep_last)
 
     def clear(self) -> None:
         """Remove every checkpoint and pin, the manifests first; leases and the record of the segments stay."""
-        for objects in (self._catalog.listed(), self._catalog.pins(), self._catalog.blobs()):
-            delete_all(self.store, objects)
+        for folder in (MANIFESTS, PINS, BLOBS):
+            delete_all(self.store, self._catalog.listed(folder))
 
     def read(self, manifest: Manifest, name: str) -> bytes:
         """Return a small file of a checkpoint; raises `CheckpointDamaged` where it is missing."""
@@ -222,26 +216,6 @@ class Mirror:
                     raise self._another(manifest)
                 return other
         return manifest
-
-    def _newest(
-        self,
-        attempt: Callable[[Manifest], None],
-        base: str | None,
-        newer_than: tuple[int, int] | None = None,
-        passed_over: Callable[[Manifest, str], None] = warn,
-    ) -> Manifest | None:
-        for manifest in self.manifests():
-            if newer_than is not None and manifest.place <= newer_than:
-                break
-            if base is not None:
-                self._require_base(manifest, base)
-            try:
-                attempt(manifest)
-            except CheckpointDamaged as error:
-                passed_over(manifest, str(error))
-            else:
-                return manifest
-        return None
 
     def _require_base(self, manifest: Manifest, base: str) -> None:
         if manifest.base != base:
@@ -306,7 +280,7 @@ class Mirror:
         A pruning that did not see the new manifest still spares blobs named by an earlier manifest that still exists,
         and blobs younger than the grace time when the new one was written.
         """
-        after = {stored.key: stored for stored in self._catalog.listed()}
+        after = {stored.key: stored for stored in self._catalog.listed(MANIFESTS)}
         written = after.get(f"{self.root}{MANIFESTS}{manifest.name}.json")
         if written is None:
             # Another process has removed the whole checkpoint already.

@@ -18,7 +18,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from schemas.artifact import ArtifactRecord
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.errors import InputError
 from tasks.checkpoints.address import open_store
 from tasks.checkpoints.catalog import BLOBS
@@ -26,8 +26,6 @@ from tasks.checkpoints.object_store import REQUESTS, ObjectMissing, StoredObject
 
 _RECORDS: Final = "records/"
 _NOTES: Final = "notes/"
-
-
 KEPT_FOR: Final = timedelta(days=30)
 """Retention of an artifact: longer than any training that waits for its machine."""
 RENEWED_AFTER: Final = KEPT_FOR / 2
@@ -52,7 +50,6 @@ class SharedArtifacts:
     """Store through which machines exchange artifacts."""
 
     def __init__(self, address: str) -> None:
-        """Use a store."""
         self._address = address
         self._store, self._prefix = open_store(address)
 

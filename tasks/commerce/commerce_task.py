@@ -25,19 +25,16 @@ class CommerceTask:
 
     name: TaskName
     description: str
-    """What the model is asked, in a line of the model card: `described(__doc__)`, so that a word of it retrains
-    nothing."""
+    """What the model is asked, in a line of the model card: `described(__doc__)`, which is part of no digest."""
     inputs: type[TaskInputs]
     answer: Callable[[Reference], str]
     """A fully correct completion made from a reference; unknown values are answered plausibly."""
     rewards: Mapping[SpecName, Reward]
     metric: Metric
     answer_metrics: tuple[str, ...]
-    """Metrics that are defined for one answer, and that an answer made from the reference alone can satisfy: macro-F1
-    and AUC need many answers, a reason the prompt. The last is the strictest."""
+    """Metrics that one answer has, and that one made from the reference alone satisfies; the last is the strictest."""
     content: frozenset[str]
-    """Components of `grounded` that are scored against the reference; the others are form, which a completion can earn
-    without knowing the answer. `v4.2` uses no reference, so it is form alone."""
+    """Components of `grounded` that are scored against the reference; the others, and all of `v4.2`, are form."""
     faults: Callable[[str, random.Random], str]
     """Spoils a right answer for the stand-in's demonstrations (`tasks.stand_in.lessons`)."""
     answers_in_json: bool = False
@@ -46,8 +43,8 @@ class CommerceTask:
     prompt_is_unread: bool = False
     """Whether `grounded` reads only the completion and the reference: equal answers to other prompts earn the same."""
     serve: Callable[[str, str, Databases | None], Served]
-    """Checks an answer to a prompt as the reward does, and gives away what holds of it; whatever both are, it raises
-    nothing. The databases are read by sql_qa only, whose queries are not run without."""
+    """Checks an answer to a prompt as the reward does, and gives away what holds of it; it raises nothing. Without
+    databases queries are not run."""
     schema: Mapping[str, Any] | None = None
     parts: tuple[str, ...] = ()
     """Keys of the reference of whose values some are never trained on, so that unseen ones are evaluated."""

@@ -34,10 +34,7 @@ def distinct_prompts(
     generator: random.Random,
     count: int,
 ) -> Iterator[tuple[Item, str]]:
-    """Yield at most `count` items with their prompts, in random order, no two prompts the same.
-
-    Every item comes once before any comes again, then in another wording.
-    """
+    """Yield at most `count` items with different prompts, in random order: every item once before any comes again."""
     order = list(range(len(items)))
     generator.shuffle(order)
     # Hashes only: the prompts of a large store would fill the memory.

@@ -1,8 +1,7 @@
 """Forms of answers: their grammars, how an object is served, and the faults that demonstrations of a stand-in have.
 
 A grammar is in the Lark notation of llguidance, which the laptop's engine, transformers and vLLM read alike. An object
-is compact JSON with its fields in one order; a text in it has a length, and no escape, line end or emoji. The faults
-are those of the source project's base model.
+is compact JSON with its fields in one order; a text in it has a length, and no escape, line end or emoji.
 """
 
 import json
@@ -83,15 +82,13 @@ def spoil_json(answer: str, generator: random.Random) -> str:
 
 
 def _spoil_value(name: str, value: Any, wrong_type: bool, generator: random.Random) -> Any:
-    if isinstance(value, bool):
-        if wrong_type:
-            return name if value else "não"
+    if isinstance(value, bool) and not wrong_type:
         return not value if generator.random() < FAULTS.json.wrong_value else value
-    if isinstance(value, int):
-        return round(value / 5, 1) if wrong_type else value
-    if isinstance(value, float):
-        return str(value).replace(".", ",") if wrong_type else value
-    return value
+    if isinstance(value, bool):
+        return name if value else "não"
+    if isinstance(value, int) and wrong_type:
+        return round(value / 5, 1)
+    return str(value).replace(".", ",") if isinstance(value, float) and wrong_type else value
 
 
 def chat(answer: str, generator: random.Random) -> str:

@@ -1,16 +1,11 @@
-"""Inputs of a task: what a shop gives for one prompt, and the prompt as training writes it.
-
-People give them on a terminal, files as keys, requests as fields; synthesis writes its prompts with the same functions.
-Without polars: the tasks' own modules load them.
-"""
+"""Inputs of a task: what a shop gives for one prompt, and the prompt as training writes it; without polars."""
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-LONGEST_TEXT: Final = 5_000
-LONGEST_NAME: Final = 300
+LONGEST_TEXT, LONGEST_NAME = 5_000, 300
 
 
 def one_line(text: str) -> str:

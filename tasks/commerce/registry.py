@@ -62,15 +62,10 @@ def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName 
     }
     # Rollout and score are valid by now; validating them once more, or looking their fields up as `model_construct`
     # does, would take longer than most scores. So the document is made as it is unpickled.
+    names, extra = set(document), dict(rollout.model_extra or {})
+    state = {"__dict__": document, "__pydantic_fields_set__": names, "__pydantic_extra__": extra}
     scored = ScoredRollout.__new__(ScoredRollout)
-    scored.__setstate__(
-        {
-            "__dict__": document,
-            "__pydantic_fields_set__": set(document),
-            "__pydantic_extra__": dict(rollout.model_extra or {}),
-            "__pydantic_private__": None,
-        }
-    )
+    scored.__setstate__({**state, "__pydantic_private__": None})
     return scored
 
 
@@ -94,9 +89,8 @@ def score_beside(scored: Sequence[ScoredRollout], spec: SpecName = "grounded") -
             for place, share in zip(places, shares, strict=True):
                 known = scored[place].components
                 components = {**known, reward.component: share * known[reward.component]}
-                found[place] = scored[place].model_copy(
-                    update={"components": components, "reward": reward.total(components)}
-                )
+                changed = {"components": components, "reward": reward.total(components)}
+                found[place] = scored[place].model_copy(update=changed)
     return found
 
 
@@ -111,11 +105,7 @@ def component_rewards(spec: SpecName = "grounded") -> tuple[tuple[TaskName, str,
 
 @cache
 def reward_version(task: TaskName, spec: SpecName = "grounded") -> str:
-    """Return the sha256 of all that decides one task's reward: equal for equal rewards.
-
-    It is the digest of the module that scores and of the data that it reads. What only makes prompts, and the other
-    tasks, are no part of it.
-    """
+    """Return the digest of the module that scores and of the data that it reads: equal for equal rewards."""
     return source_digest(reward_of(task, spec).score.__module__)
 
 

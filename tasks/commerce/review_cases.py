@@ -30,11 +30,7 @@ class ReviewCase(NamedTuple):
 
 
 def review_cases(store: Store) -> list[ReviewCase]:
-    """Return the store's reviews with words, by `review_id`.
-
-    Everything is known of a simulated review, and the sentiment of a real one by its rating, unless its words plainly
-    contradict it. A late delivery is not: a shopper who says nothing of it need not mind.
-    """
+    """Return the store's reviews with words: all is known of a simulated one, of a real one what its stars say."""
     import polars as pl
     from polars import selectors as cs
 

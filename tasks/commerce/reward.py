@@ -39,10 +39,7 @@ class Reward:
 
 @dataclass(frozen=True, kw_only=True)
 class StepReward(Reward):
-    """Reward with a component that the other answers of a step decide too: one answer says nothing of variety.
-
-    A completion that is scored alone keeps the component whole.
-    """
+    """Reward with a component that a step's other answers decide too; a completion scored alone keeps it whole."""
 
     component: str
     among: Callable[[Sequence[str]], Sequence[float]]
@@ -50,10 +47,7 @@ class StepReward(Reward):
 
 
 def fill_unknown(components: Mapping[str, float | None], weights: Mapping[str, float]) -> dict[str, float]:
-    """Give each component with an unknown reference the weighted mean of the known ones.
-
-    The reward then equals that of the known components alone, with their weights scaled to sum to 1.
-    """
+    """Give each component with an unknown reference the mean of the known ones, by their weights."""
     known = {name: value for name, value in components.items() if value is not None}
     if len(known) == len(components):
         return known

@@ -21,13 +21,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 def score_file(
     rollouts: Path, spec: SpecName, store: Path | None, output: Path | None, progress: Progress, *, metrics: bool
 ) -> dict[str, Any]:
-    """Score every rollout of a file; nothing is written unless all of it could be scored.
-
-    Returns:
-        `rollouts`, `spec`, `reward_version` of all tasks together, `reward_versions` by task, and by task its number of
-        rollouts, mean reward and mean components, and its metrics if requested. InputError where a file cannot be read
-        or written, a task needs a store and none is given, or a reference query does not run on it.
-    """
+    """Score every rollout of a file and return a summary; InputError, and nothing written, unless all can be scored."""
     read = read_json_lines(rollouts, Rollout, "rollouts")
     executed = sum(rollout.task == "sql_qa" for rollout in read)
     if executed and store is None and (metrics or spec != "v4.2"):

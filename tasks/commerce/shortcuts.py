@@ -1,7 +1,7 @@
 """Shortcuts past the work, which a policy takes as a baseline does: a rule on a prompt's own lines, and one answer.
 
-The rule has a constant for each value of a line such as `Nota: 5`, the text unread: the cheapest reader of a prompt. A
-model that gives one answer to every prompt is useless, whatever that answer earns, so that answers' variety is counted.
+The rule has a constant for each value of a line such as `Nota: 5`, the text unread. A model that gives one answer to
+every prompt is useless, whatever that answer earns, so that answers' variety is counted.
 """
 
 import math
@@ -39,10 +39,7 @@ def lines_of(prompt: str) -> dict[str, str]:
 def choose_rule(
     prompts: Sequence[str], constants: Sequence[str], earned: Sequence[Sequence[float]]
 ) -> PromptRule | None:
-    """Return the rule that earns most on prompts that did not choose its constants; None without lines to read.
-
-    `earned` is what each constant earns on each prompt, shape (prompts, constants).
-    """
+    """Return the rule that earns most on prompts that did not choose its constants; None without lines to read."""
     lines = [lines_of(prompt) for prompt in prompts]
     every = dict.fromkeys(name for known in lines for name in known)
     names = [name for name in every if 1 < len({known.get(name) for known in lines}) <= MOST_VALUES]
@@ -104,8 +101,7 @@ def effective_number(texts: Sequence[str]) -> float:
     """Return how many equally frequent texts would be as uncertain: the exponential of Shannon's entropy.
 
     It is 1 where all are the same and their number where all differ (Hill, 1973, "Diversity and evenness", order 1).
-    Texts that differ in case, spacing, punctuation, quotes or brackets alone are the same: one answer with and without
-    a stray comma is one answer.
+    Texts that differ in case, spacing, punctuation, quotes or brackets alone are the same.
     """
     counts = Counter(" ".join(FORM.sub(" ", text.casefold()).split()) for text in texts)
     return math.exp(-sum(count / len(texts) * math.log(count / len(texts)) for count in counts.values()))

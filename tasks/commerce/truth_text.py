@@ -55,8 +55,7 @@ def read_object(completion: str) -> dict[str, Any] | None:
     """Return the JSON object that a completion is, as a strict reader (RFC 8259) takes it; None if it is none.
 
     One code fence around the whole of it is taken away first, as any consumer does. Other text around it, a comment,
-    single quotes, NaN and a key given twice are no JSON object: a program that calls `json.loads` would stop there, or
-    read one of two answers.
+    NaN and a key given twice make it none: `json.loads` would stop there, or read one of two answers.
     """
     if len(completion) > MAX_JSON:
         return None

@@ -10,11 +10,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.references import knows_anything
-from schemas.tables.instructions import GENERAL_FILE
-from schemas.tables.parquet import open_parquet
-from schemas.tables.prompts import COLUMNS, SPLITS
+from schemas.tables.prompts import COLUMNS, GENERAL_FILE, SPLITS, open_parquet
 from schemas.tables.summaries import DatasetSummary, GeneralSummary
 from schemas.tasks import TASK_NAMES
 from tasks.curate.shards import ROW, Shard

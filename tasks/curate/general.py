@@ -17,8 +17,7 @@ import polars as pl
 from schemas.config.config import GeneralConfig
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
-from schemas.tables.instructions import COLUMNS, GENERAL_FILE, Instruction
-from schemas.tables.parquet import open_parquet
+from schemas.tables.prompts import GENERAL_FILE, INSTRUCTION_COLUMNS, Instruction, open_parquet
 from schemas.tables.summaries import GeneralSummary
 from tasks.curate.files import split_file
 from tasks.curate.split import DRAWN
@@ -48,7 +47,7 @@ def take_general(
     lines = stream_json_lines(config.file, Instruction, "general instructions")
     while part := list(islice(lines, ROWS_AT_ONCE)):
         clean = _scrubbed(part)
-        table = pl.DataFrame([row for row, _ in clean], COLUMNS, orient="row")
+        table = pl.DataFrame([row for row, _ in clean], INSTRUCTION_COLUMNS, orient="row")
         is_long = lengths.too_long(table, most_tokens)
         is_known = _tells(table, held_out)
         read += len(clean)
@@ -61,7 +60,7 @@ def take_general(
     if not chosen:
         raise InputError(f"no instruction of {config.file} can be used; bring others or leave curate.general out")
     scrubbed = sum((each.replaced for each in chosen), Counter[Kind]())
-    table = pl.DataFrame([each.row for each in islice(cycle(chosen), wanted)], COLUMNS, orient="row")
+    table = pl.DataFrame([each.row for each in islice(cycle(chosen), wanted)], INSTRUCTION_COLUMNS, orient="row")
     return table, GeneralSummary(
         name=config.name,
         licence=config.licence,
@@ -81,7 +80,7 @@ def write_general(
 ) -> GeneralSummary:
     """Write the chosen instructions into a dataset's folder, and return their part of its summary."""
     table, summary = take_general(config, training_rows, seed, lengths, most_tokens, _held_out(folder))
-    with open_parquet(folder / GENERAL_FILE, COLUMNS) as file:
+    with open_parquet(folder / GENERAL_FILE, INSTRUCTION_COLUMNS) as file:
         file.add(table)
     return summary
 
@@ -95,7 +94,7 @@ def _held_out(folder: Path) -> list[str]:
 def _tells(table: pl.DataFrame, held_out: list[str]) -> pl.Series:
     """Mark the instructions that contain all words of a held-out prompt in sequence, in any of their texts."""
     searched = held_out or [NOTHING]
-    found = [_sentences(table[column]).str.contains_any(searched) for column in COLUMNS]
+    found = [_sentences(table[column]).str.contains_any(searched) for column in INSTRUCTION_COLUMNS]
     return pl.select(pl.any_horizontal(found)).to_series()
 
 
@@ -106,7 +105,9 @@ def _sentences(texts: pl.Series) -> pl.Series:
 
 
 def _scrubbed(part: list[Instruction]) -> list[tuple[Row, Counter[Kind]]]:
-    table = pl.DataFrame([(each.system, each.prompt, each.completion) for each in part], COLUMNS, orient="row")
+    table = pl.DataFrame(
+        [(each.system, each.prompt, each.completion) for each in part], INSTRUCTION_COLUMNS, orient="row"
+    )
     rows = zip(*(scrub_column(column) for column in table), strict=True)
     return [
         ((system, prompt, completion), in_system + in_prompt + in_completion)

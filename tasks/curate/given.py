@@ -14,8 +14,7 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.references import AskedTask, knows_anything, read_given, values_of, with_values
-from schemas.tables.parquet import open_parquet
-from schemas.tables.prompts import COLUMNS, canonical_json, read_prompt_table
+from schemas.tables.prompts import COLUMNS, canonical_json, open_parquet, read_prompt_table
 from tasks.curate.files import split_file
 from tasks.personal_data.scrub import Kind, scrub
 

@@ -1,14 +1,21 @@
-"""Reader of the prompts to curate: a synthesis folder, a prompt table, or a shop's own JSON Lines."""
+"""Reader of the prompts to curate (a synthesis folder, a table, or JSON Lines), and of those that the base knows.
 
-from collections.abc import Iterator, Mapping
+None of what the base was trained on may test what is trained on it. A file of hashes of its words has 8 bytes for each
+prompt, in parquet, and tells nobody the prompts; a shop may give the texts instead.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
+from polars.exceptions import PolarsError
+from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.errors import InputError
-from schemas.json_lines import gives_a_key_twice, stream_lines
+from schemas.json_lines import gives_a_key_twice, stream_json_lines, stream_lines
 from schemas.tables.prompts import (
     PromptLine,
     PromptRow,
@@ -19,9 +26,12 @@ from schemas.tables.prompts import (
 )
 from schemas.tables.summaries import SUMMARY_FILE, PromptsSummary
 from tasks.commerce.registry import TASKS
+from tasks.curate.words import Hashes, spoken, with_words
+from tasks.personal_data.scrub import scrub_column
 
 JSON_LINES: Final = (".jsonl", ".ndjson", ".json")
 MOST_NAMED: Final = 5
+COLUMN: Final = "words_hash"
 
 
 @dataclass(frozen=True)
@@ -90,3 +100,39 @@ def _refuse_ambiguous_ids(table: Path, rows: pl.LazyFrame) -> None:
             f"{table}: {ambiguous.height} prompt_id name different prompts each ({named}); an id is the sha256 of its "
             "prompt: make the ids again, or leave them out of JSON Lines"
         )
+
+
+class KnownPrompt(BaseModel):
+    """Line of a file of texts; other keys are not read."""
+
+    model_config = ConfigDict(frozen=True)
+
+    prompt: str = Field(min_length=1)
+    """As the user wrote it, without the system prompt."""
+
+
+def words_hashes(prompts: Iterable[str]) -> Hashes:
+    """Return the hash of each distinct prompt's words, sorted; personal data is replaced before, as in a dataset."""
+    clean = [text for text, _ in scrub_column(pl.Series("prompt", list(prompts), pl.String))]
+    table = pl.DataFrame({"prompt": clean}, schema={"prompt": pl.String})
+    return np.unique(with_words(table).select(spoken()).to_series().to_numpy())
+
+
+def write_known(hashes: Hashes, file: Path) -> None:
+    """Write the hashes as a parquet file of one column."""
+    pl.DataFrame({COLUMN: hashes}).write_parquet(file)
+
+
+def read_known(file: Path) -> Hashes:
+    """Read hashes as `write_known` writes them, or hash the prompts of a file of JSON Lines of `{"prompt"}`."""
+    if file.suffix != ".parquet":
+        return words_hashes(line.prompt for line in stream_json_lines(file, KnownPrompt, "known prompts"))
+    try:
+        column = pl.read_parquet(file, columns=[COLUMN], glob=False)[COLUMN].drop_nulls()
+        hashes: Hashes = column.cast(pl.UInt64).to_numpy()
+    except (OSError, PolarsError) as error:
+        raise InputError(
+            f"curate.known_to_base {file} has no column {COLUMN} of hashes ({type(error).__name__}); give a file that "
+            'the stand-in\'s training wrote, or JSON Lines of {"prompt"}'
+        ) from error
+    return hashes

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from schemas.config.config import CurateConfig
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.prompts import SPLITS
@@ -25,8 +25,7 @@ from tasks.curate.decide import NONE_KNOWN, decide
 from tasks.curate.files import Counts, data_card, write_splits
 from tasks.curate.general import write_general
 from tasks.curate.given import COMPLETED_SPLITS, CompletedReferences, complete_splits, read_references
-from tasks.curate.incoming import IncomingPrompts, open_prompts
-from tasks.curate.known_prompts import read_known
+from tasks.curate.incoming import IncomingPrompts, open_prompts, read_known
 from tasks.curate.processes import MapShards
 from tasks.curate.proof import prove
 from tasks.curate.quarantine import REASONS, TOO_LONG

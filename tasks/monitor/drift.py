@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from scipy.stats import t as student
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import Promise, evidence_against
 from tasks.monitor.series import ALL, Baseline, RewardCounts, freedom, interval

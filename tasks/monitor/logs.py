@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.errors import InputError
 from schemas.tables.production_logs import FeedbackCounts, LogFiles, read_feedback, read_production_logs, with_feedback
 from tasks.personal_data.scrub import LEAST_PERSONAL

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import polars as pl
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.series import ALL, interval
 from tasks.report.number_format import decimal, percent, shortest, written_day

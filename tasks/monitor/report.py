@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from tasks.monitor.drift import Drift, DriftSeries, shown_by, sign_of
 from tasks.monitor.series import ALL
 from tasks.report.canvas import BLUE, DASHES, INK, LOSS, WIDTH, add_axes, canvas, svg

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
-from schemas.tables.parquet import open_parquet
 from schemas.tables.production_logs import LogFiles
+from schemas.tables.prompts import open_parquet
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.drift import Compared, Drift, Measure, find_drift
@@ -92,15 +92,6 @@ class ServingChampion:
         return (f"{self.model}/{self.version}", f"{self.model}@{self.alias}")
 
 
-class NothingScored(InputError):
-    """The logs hold no answer that can be scored."""
-
-    def __init__(self, message: str, last: datetime) -> None:
-        super().__init__(message)
-        self.last = last
-        """Time of the newest row."""
-
-
 def run(
     files: LogFiles,
     digests: Mapping[str, str],
@@ -116,8 +107,7 @@ def run(
     """Monitor logs; write the scrubbed answers, the daily metrics, the drift, and the report into an empty folder.
 
     Raises:
-        InputError: The logs cannot be read, or were changed meanwhile.
-        NothingScored: They contain nothing that can be scored.
+        InputError: The logs cannot be read, were changed meanwhile, or contain nothing that can be scored.
     """
     logs = read_logs(files, digests, config, champion.names, champion.promoted_at, now)
     answers, broken = without_broken_queries(scrubbed(logs.table, scrub), champion.spec, champion.store, map_chunks)
@@ -125,10 +115,9 @@ def run(
     left_out = {**logs.left_out, **lost}
     if not answers.height:
         reasons = "; ".join(f"{count:,} {why}" for why, count in left_out.items()) or "there is none"
-        raise NothingScored(
+        raise InputError(
             f"the logs {files.path} hold no answer that can be scored: {reasons}; the champion's own name it "
-            f"{' or '.join(champion.names)} in model_version, or name none",
-            logs.last,
+            f"{' or '.join(champion.names)} in model_version, or name none"
         )
     answered = set(answers["task"].unique())
     tested = _tested(champion, answers, scrub, map_chunks)

@@ -1,25 +1,29 @@
 """Replacement of personal data by typed placeholders, such as `[CPF]` (LGPD, Lei 13.709/2018, art. 5).
 
-Rather too much goes than too little (`tasks.personal_data.patterns`): every run of five or more digits that is no
-money, quantity or day of these years, names with an `@`, web addresses, and labels' values. Texts are normalized as
-people paste them: any script's digits, any dash and any space become plain ones, and zero-width characters between them
-are ignored. All else stays byte for byte. No value is stored, logged or raised.
+Rather too much goes than too little: every run of five or more digits that is no money, quantity or day of these years,
+names with an `@`, web addresses, and labels' values. The patterns are data (`data/personal_data/patterns.toml`). Texts
+are normalized as people paste them: any script's digits, any dash and any space become plain ones, letters small, and
+zero-width characters between them are ignored. All else stays byte for byte. No value is stored, logged or raised.
 """
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
-from typing import Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
 
 import polars as pl
 from stdnum import luhn
 from stdnum.br import cnpj, cpf
 
-from tasks.personal_data import patterns
-from tasks.personal_data.patterns import HIDDEN, KINDS, Kind
-
-__all__ = ["KINDS", "Kind", "may_hold_personal_data", "names_a_person", "personal_identifiers", "scrub", "scrub_column"]
-
+DATA_FILES: Final = ("data/personal_data/patterns.toml",)
+Kind = Literal[
+    "CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL", "RG", "CNH", "PIS", "TITULO", "PLACA", "NASCIMENTO",
+    "CVV", "PIX", "PERFIL", "NOME", "ENDERECO", "NUMERO",
+]  # fmt: skip
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 LEAST_PERSONAL: Final = 10**9
 """Whole numbers of JSON from which they may be a CPF or a telephone; below, they are figures of a table."""
 OF_PEOPLE: Final = ("customer_id", "source")
@@ -27,18 +31,13 @@ OF_PEOPLE: Final = ("customer_id", "source")
 
 _MOST_PASSES: Final = 8
 """A placeholder leaves its surroundings, so a further pass finds only what the one before it uncovered."""
-_FEWEST_TOGETHER: Final = 5
-"""Digits side by side that are personal."""
-_FEWEST_APART: Final = 7
-"""Digits in groups that are personal; fewer are two prices or a size."""
-_FEWEST_SPELLED: Final = 5
-"""Numerals and digits; one fewer behind the name of a document."""
+_FEWEST_TOGETHER, _FEWEST_APART = 5, 7
+"""Digits that are personal side by side, and in groups; fewer are two prices or a size."""
+_FEWEST_SPELLED: Final = 5  # Numerals and digits; one fewer behind the name of a document.
 _DOCUMENTS: Final = ("CPF", "CNPJ", "CEP", "RG", "CNH", "PIS", "TITULO")
 _WINDOW: Final = 40
-_CARD_LENGTHS: Final = range(14, 17)
-_CPF_LENGTH: Final = 11
-_CNPJ_LENGTH: Final = 14
-_PHONE_LENGTHS: Final = range(8, 15)
+_CARD_LENGTHS, _PHONE_LENGTHS = range(14, 17), range(8, 15)
+_CPF_LENGTH, _CNPJ_LENGTH = 11, 14
 _NUMBER: Final = re.compile(r"\d+")
 _PUNCTUATED_CPF: Final = re.compile(r"\d{3}\.\d{3}\.\d{3}-\d\d")
 _POSTCODE: Final = re.compile(r"\d\d\.?\d{3}-\d{3}")
@@ -48,23 +47,40 @@ _BARE_MOBILE: Final = re.compile(r"(?:55)?[1-9]\d9\d{8}")
 _HOLDS_A_PERSON: Final = re.compile(
     rf"{_ADDRESS}|(?<!\d)(?:\d{{3}}\.\d{{3}}\.\d{{3}}-\d{{2}}|\(?[1-9]\d\)?[ -]?9?[ .]?\d{{4}}-\d{{4}})(?!\d)"
 )
-Found = tuple[int, int, Kind]
+_HIDDEN, _HIDDEN_CARD = "\ue000", "\ue001"
+"""Stand for each character of what was found, of a card and of anything else, and are part of no value."""
+_DATA: Final[Mapping[str, Any]] = tomllib.loads(
+    (Path(__file__).resolve().parents[2] / DATA_FILES[0]).read_text(encoding="utf-8")
+)
+_PARTS: Final[dict[str, str]] = {}
 
+
+def _whole(lines: str | list[str]) -> str:
+    """Return a pattern with its parts in it."""
+    return re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], "".join(lines))
+
+
+for _name, _lines in (*_DATA["parts"].items(), ("NAMES", _DATA["patterns"]["names"])):
+    _PARTS[_name] = _whole(_lines)
+_LABELLED: Final[tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...]] = tuple(
+    (each["kind"], re.compile(_whole(each["cue"])), re.compile(_whole(each["pattern"]))) for each in _DATA["labelled"]
+)
+"""Kinds with a cue and a pattern each, in the order of their claims."""
+_KEPT, _RUN, _SPELLED, _NUMERAL, _JOIN, _BEHIND_CARD, _NAMES, _BROKEN = (
+    re.compile(_whole(_DATA["patterns"][name]))
+    for name in ("kept", "run", "spelled", "numeral", "join", "behind_card", "names", "broken")
+)
 _CUES: Final = (
-    *dict.fromkeys(cue.pattern for _, cue, _ in patterns.LABELLED),
-    *patterns.NUMBER_CUES,
+    *dict.fromkeys(cue.pattern for _, cue, _ in _LABELLED),
+    *map(_whole, _DATA["patterns"]["number_cues"]),
     # Read by `scrub` as other signs.
     r"[\p{Nd}--0-9]|[\x{ff01}-\x{ff5e}\x{fe6b}\x{e000}-\x{f8ff}]",
 )
+Found = tuple[int, int, Kind]
 
 
 def scrub(text: str) -> tuple[str, Counter[Kind]]:
-    """Replace the personal data in a text.
-
-    Returns:
-        The text with placeholders, and the number of each kind, without zeros. Scrubbing a scrubbed text again changes
-        nothing.
-    """
+    """Return a text with placeholders for personal data, and the number of each kind; a second time changes nothing."""
     counts: Counter[Kind] = Counter()
     for _ in range(_MOST_PASSES):
         found = _find(text)
@@ -103,10 +119,7 @@ def names_a_person(identifier: str) -> bool:
 
 
 def personal_identifiers(identifiers: pl.Series) -> pl.Series:
-    """Return of each identifier whether it is or holds personal data; the series has the name of its column.
-
-    An order's or a product's number is none, though it would go from a text.
-    """
+    """Return of each identifier whether it is or holds personal data, which an order's or a product's number is not."""
     # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no search.
     odd = ~identifiers.str.contains(r"^[0-9a-f]{32}$").fill_null(value=True)
     verdicts = {name: _is_personal(name, identifiers.name) for name in identifiers.filter(odd).unique()}
@@ -123,18 +136,18 @@ def _is_personal(name: str, column: str) -> bool:
 
 def _find(text: str) -> list[Found]:
     plain, places = _plain(text)
-    plain = patterns.BROKEN.sub(lambda match: match[0].replace("\n", " "), plain)
+    plain = _BROKEN.sub(lambda match: match[0].replace("\n", " "), plain)
     found: list[Found] = []
-    for kind, cue, pattern in patterns.LABELLED:
+    for kind, cue, pattern in _LABELLED:
         if cue.search(plain):
             plain = _claim(plain, found, [(*_span(match), kind) for match in pattern.finditer(plain)])
-    if any(_is_long(match[0]) for match in patterns.RUN.finditer(plain)):
+    if any(_is_long(match[0]) for match in _RUN.finditer(plain)):
         shown = plain
-        plain = patterns.KEPT.sub(lambda match: HIDDEN * len(match[0]), plain)
-        runs = [match.span() for match in patterns.RUN.finditer(plain) if _is_long(match[0])]
+        plain = _KEPT.sub(lambda match: _HIDDEN * len(match[0]), plain)
+        runs = [match.span() for match in _RUN.finditer(plain) if _is_long(match[0])]
         plain = _claim(plain, found, [(start, end, _kind_of(shown, start, end)) for start, end in runs])
-    plain = _claim(plain, found, [(*_span(match), "CVV") for match in patterns.BEHIND_CARD.finditer(plain)])
-    spelled = [(match, _spelled_kind(match)) for match in patterns.SPELLED.finditer(plain)]
+    plain = _claim(plain, found, [(*_span(match), "CVV") for match in _BEHIND_CARD.finditer(plain)])
+    spelled = [(match, _spelled_kind(match)) for match in _SPELLED.finditer(plain)]
     _claim(plain, found, [(*_span(match), kind) for match, kind in spelled if kind is not None])
     found.sort()
     return found if places is None else [(places[start], places[end], kind) for start, end, kind in found]
@@ -151,7 +164,7 @@ def _claim(text: str, found: list[Found], spans: list[Found]) -> str:
     parts: list[str] = []
     last = 0
     for start, end, kind in spans:
-        parts += text[last:start], (patterns.HIDDEN_CARD if kind == "CARTAO" else HIDDEN) * (end - start)
+        parts += text[last:start], (_HIDDEN_CARD if kind == "CARTAO" else _HIDDEN) * (end - start)
         last = end
     found += spans
     return "".join([*parts, text[last:]]) if parts else text
@@ -164,8 +177,8 @@ def _is_long(run: str) -> bool:
 
 def _spelled_kind(match: re.Match[str]) -> Kind | None:
     """Return the kind of a number in words, alone or beside a placeholder; None if it is too short or a quantity."""
-    text, joins = match[0], {*patterns.JOIN.findall(match[0])}
-    words, digits = len(patterns.NUMERAL.findall(text)), sum(map(str.isdigit, text))
+    text, joins = match[0], {*_JOIN.findall(match[0])}
+    words, digits = len(_NUMERAL.findall(text)), sum(map(str.isdigit, text))
     is_clear = bool(joins - {"depois"})
     kind = next((kind for kind in KINDS if f"[{kind.lower()}]" in text), None)
     if kind is not None:
@@ -199,7 +212,7 @@ def _kind_of(text: str, start: int, end: int) -> Kind:
 
 
 def _named(text: str, start: int) -> Kind | None:
-    names = [match.lastgroup for match in patterns.NAMES.finditer(text, max(start - _WINDOW, 0), start)]
+    names = [match.lastgroup for match in _NAMES.finditer(text, max(start - _WINDOW, 0), start)]
     return next((kind for kind in KINDS if names and kind == names[-1]), None)
 
 

@@ -12,7 +12,7 @@ import orjson
 import polars as pl
 
 from schemas.store.store import Store
-from schemas.tables.prompts import PromptRow, canonical_json, content_id
+from schemas.tables.prompts import PromptRow, canonical_json, content_id, ids_that_fit
 from tasks.personal_data.scrub import (
     LEAST_PERSONAL,
     Kind,
@@ -37,34 +37,27 @@ class Scrubbed:
 
     table: pl.DataFrame
     replaced: Counter[Kind] = field(default_factory=Counter)
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
     """Ids of the changed rows, old to new: an old one is a hash by which one could try all numbers."""
 
 
 def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
-    """Scrub the texts of prompts that fit their schema, including their references' texts.
-
-    Order and columns stay. Prompts that differed in a personal number only have one id now.
-    """
-    replaced: Counter[Kind] = Counter()
-    renamed: dict[str, str] = {}
+    """Scrub the texts of prompts that fit their schema; those that differed in personal data only have one id now."""
+    found = Scrubbed(table)
     changed: dict[str, list[Any]] = {"place": [], "prompt_id": [], **{column: [] for column in TEXTS}}
-    suspects = _suspects(table)
-    for place in suspects.select(pl.any_horizontal(pl.all())).to_series().arg_true():
+    for place, content in _changed(table.select(TEXTS), found.replaced):
         row = table.row(place, named=True)
-        read = row["system"], row["prompt"], json.loads(row["reference"])
-        content = _scrubbed_content(read, suspects.row(place), replaced)
         # Always written again: a duplicated key would hide the value that is not read.
         values = (*content[:2], canonical_json(content[2]))
         if values != (row["system"], row["prompt"], row["reference"]):
             new_id = content_id(row["task"], *content)
             if new_id != row["prompt_id"]:
-                renamed[row["prompt_id"]] = new_id
+                found.renamed[row["prompt_id"]] = new_id
             for column, value in zip(changed, (place, new_id, *values), strict=True):
                 changed[column].append(value)
     places = changed.pop("place")
     clean = table.with_columns(table[column].scatter(places, values) for column, values in changed.items())
-    return Scrubbed(clean, replaced, renamed)
+    return replace(found, table=clean)
 
 
 def scrubbed_rows(rows: Iterable[PromptRow], replaced: Counter[Kind]) -> Iterator[PromptRow]:
@@ -72,22 +65,30 @@ def scrubbed_rows(rows: Iterable[PromptRow], replaced: Counter[Kind]) -> Iterato
     remaining = iter(rows)
     while batch := list(islice(remaining, ROWS_AT_ONCE)):
         texts = [(row.system, row.prompt, canonical_json(row.reference)) for row in batch]
-        suspects = _suspects(pl.DataFrame(texts, dict.fromkeys(TEXTS, pl.String), orient="row"))
-        for row, suspect in zip(batch, suspects.iter_rows(), strict=True):
-            if not any(suspect):
+        changed = dict(_changed(pl.DataFrame(texts, dict.fromkeys(TEXTS, pl.String), orient="row"), replaced))
+        for place, row in enumerate(batch):
+            if place not in changed:
                 yield row
                 continue
-            content = row.system, row.prompt, dict(row.reference)
-            system, prompt, reference = _scrubbed_content(content, suspect, replaced)
+            system, prompt, reference = changed[place]
             identity = content_id(row.task, system, prompt, reference)
             yield replace(row, prompt_id=identity, system=system, prompt=prompt, reference=reference)
 
 
-def scrub_store(store: Store, replaced: Counter[Kind]) -> Store:
-    """Return a store without personal data in its texts; its identities are none, but for names of products.
+def _changed(texts: pl.DataFrame, replaced: Counter[Kind]) -> Iterator[tuple[int, Content]]:
+    """Yield the place of each row of `TEXTS` that may hold personal data, and what it says without."""
+    suspects = pl.DataFrame([may_hold_personal_data(texts[name]) for name in TEXTS])
+    # An escape in JSON may hide a digit or a separator.
+    suspects = suspects.with_columns(pl.col("reference") | texts["reference"].str.contains("\\", literal=True))
+    for place in suspects.select(pl.any_horizontal(pl.all())).to_series().arg_true():
+        system, prompt, reference = texts.row(place)
+        parts = zip((system, prompt, json.loads(reference)), suspects.row(place), strict=True)
+        system, prompt, known = (_without_personal_data(part, replaced) if flag else part for part, flag in parts)
+        yield place, (system, prompt, known)
 
-    Products that differed in personal data only are one.
-    """
+
+def scrub_store(store: Store, replaced: Counter[Kind]) -> Store:
+    """Return a store without personal data; products that differed in it only are one, and other identities stay."""
     tables = {each.name: getattr(store, each.name) for each in fields(store)}
     clean = {name: _scrubbed_table(table, replaced) for name, table in tables.items() if table is not None}
     clean["products"] = clean["products"].unique(PRODUCT, keep="first", maintain_order=True)
@@ -115,31 +116,26 @@ def _scrubbed_table(table: pl.DataFrame, replaced: Counter[Kind]) -> pl.DataFram
 
 def scrub_broken(table: pl.DataFrame) -> Scrubbed:
     """Scrub every text of rows that violate the schema, and their ids where these may reveal something."""
-    from schemas.tables.prompts import ids_that_fit
-
-    replaced: Counter[Kind] = Counter()
+    found = Scrubbed(table)
     names = [name for name, kind in table.schema.items() if kind == pl.String]
-    clean = table.with_columns(_scrubbed_column(table[name], replaced) for name in names)
+    clean = table.with_columns(_scrubbed_column(table[name], found.replaced) for name in names)
     # An id that does not match the content may be the hash of the content before.
     doubtful = ~ids_that_fit(table)
     for name in names:
         doubtful |= clean[name].ne_missing(table[name])
-    changed = doubtful.arg_true().to_list()
-    new_ids = [hashlib.sha256(orjson.dumps(clean.select(names).row(place))).hexdigest() for place in changed]
-    renamed = {
-        old: new for old, new in zip(table["prompt_id"].gather(changed), new_ids, strict=True) if old is not None
-    }
-    return Scrubbed(clean.with_columns(clean["prompt_id"].scatter(changed, new_ids)), replaced, renamed)
+    places = doubtful.arg_true().to_list()
+    new_ids = [hashlib.sha256(orjson.dumps(clean.select(names).row(place))).hexdigest() for place in places]
+    pairs = zip(table["prompt_id"].gather(places), new_ids, strict=True)
+    found.renamed.update((old, new) for old, new in pairs if old is not None)
+    return replace(found, table=clean.with_columns(clean["prompt_id"].scatter(places, new_ids)))
 
 
 def _scrubbed_column(values: pl.Series, replaced: Counter[Kind]) -> pl.Series:
     """Scrub each value; of identities only those that are or hold personal data."""
     suspect = personal_identifiers(values) if values.name.endswith("_id") else [True] * len(values)
-    scrubbed = [
-        _scrubbed(value, replaced) if value is not None and flag else value
-        for value, flag in zip(values, suspect, strict=True)
-    ]
-    return pl.Series(values.name, scrubbed, pl.String)
+    marked = zip(values, suspect, strict=True)
+    clean = [_scrubbed(value, replaced) if value is not None and flag else value for value, flag in marked]
+    return pl.Series(values.name, clean, pl.String)
 
 
 def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.DataFrame:
@@ -155,20 +151,6 @@ def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.
     return table.with_columns(named).with_columns(
         pl.when(parent.ne_missing(pl.col("prompt_id"))).then(parent).alias("parent_id")
     )
-
-
-def _suspects(table: pl.DataFrame) -> pl.DataFrame:
-    """Mark the texts that may hold personal data, a column for each of `TEXTS`."""
-    # An escape in JSON may hide a digit or a separator.
-    escaped = table["reference"].str.contains("\\", literal=True)
-    held = pl.DataFrame([may_hold_personal_data(table[name]) for name in TEXTS])
-    return held.with_columns(pl.col("reference") | escaped)
-
-
-def _scrubbed_content(content: Content, suspect: tuple[bool, ...], replaced: Counter[Kind]) -> Content:
-    parts: Iterator[tuple[Any, bool]] = zip(content, suspect, strict=True)
-    system, prompt, reference = (_without_personal_data(part, replaced) if flag else part for part, flag in parts)
-    return system, prompt, reference
 
 
 def _scrubbed(text: str, replaced: Counter[Kind]) -> str:

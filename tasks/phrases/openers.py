@@ -15,25 +15,13 @@ from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.faults import first_few
 from schemas.tables.delimited import read_delimited
-from tasks.commerce.push.phrases import (
-    FORM,
-    LETTER,
-    LONGEST_OPENER,
-    OwnOpener,
-    content_words,
-    read_phrases,
-)
+from tasks.commerce.push.phrases import FORM, LETTER, LONGEST_OPENER, OwnOpener, content_words, read_phrases
 from tasks.commerce.regulated import law_against
 from tasks.commerce.text.text_form import Phrases, fold, words
 
-DATA_FILES: Final = (
-    "data/phrases",
-    "data/lexicons/offences.txt",
-    "data/lexicons/discrimination.txt",
-)
+DATA_FILES: Final = ("data/phrases", "data/lexicons/offences.txt", "data/lexicons/discrimination.txt")
 REQUEST: Final = Path(__file__).resolve().parents[2] / "data" / "phrases" / "request.toml"
-LINES_A_REQUEST: Final = 20
-MOST_REQUESTS: Final = 8
+LINES_A_REQUEST, MOST_REQUESTS = 20, 8
 KNOWN: Final = "known already"
 _OFFENCES: Final = tuple(map(Phrases, ("offences", "discrimination")))
 _MARK: Final = re.compile(r"^\s*(?:[-*•–]+|\d{1,2}\s*[.)])\s+")
@@ -44,11 +32,7 @@ Ask = Callable[[str, str, int], str]
 
 
 def known_group(group: str) -> Any:
-    """Return a group of the phrases.
-
-    Raises:
-        InputError: There is none of that name.
-    """
+    """Return a group of the phrases; InputError where there is none of that name."""
     if group not in (known := read_phrases().grupos):
         raise InputError(f"there is no group {group!r}; use one of: {', '.join(known)}")
     return known[group]
@@ -106,11 +90,7 @@ NO: Final = frozenset({"", "não", "nao", "n", "no"})
 
 
 def write_sheet(path: Path, group: str, openers: Sequence[str]) -> None:
-    """Write a new sheet.
-
-    Raises:
-        InputError: It cannot be written.
-    """
+    """Write a new sheet; InputError where it cannot be written."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([COLUMNS, *((group, opener, "", "") for opener in openers)])
     _grow(path, text.getvalue().encode("utf-8-sig"))
@@ -119,8 +99,7 @@ def write_sheet(path: Path, group: str, openers: Sequence[str]) -> None:
 def approved(sheet: Path) -> list[OwnOpener]:
     """Return what a person approved in a sheet and the phrases do not have yet.
 
-    Raises:
-        InputError: The sheet cannot be read or lacks a column, a row is faulty, or nothing new is approved.
+    InputError where the sheet cannot be read or lacks a column, a row is faulty, or nothing new is approved.
     """
     table = read_delimited(sheet)
     if lacking := [name for name in COLUMNS if name not in table.columns]:
@@ -149,18 +128,12 @@ def approved(sheet: Path) -> list[OwnOpener]:
 
 
 def append(openers: Sequence[OwnOpener], file: Path) -> None:
-    """Add openers at the end of the shop's own file, which is made if it is not there.
-
-    Raises:
-        InputError: It cannot be written.
-        InUse: Another command holds it.
-    """
-    # A string of JSON is one of TOML.
-    text = "".join(
-        "\n".join(["", "[[aberturas]]", *(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in each)])
-        + "\n"
-        for each in openers
-    )
+    """Add openers at the end of the shop's own file, made if it is not there; InputError where it cannot be written."""
+    text = ""
+    for each in openers:
+        # A string of JSON is one of TOML.
+        keys = (f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in each)
+        text += f"\n[[aberturas]]\n{''.join(keys)}"
     _grow(file, text.encode())
 
 

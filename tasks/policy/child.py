@@ -195,18 +195,16 @@ def _listen(messages: Iterable[str], progress: Progress, metrics: Metrics | None
         if not line.endswith("\n"):
             # The last line of a killed child may be incomplete.
             break
-        message = json.loads(line)
-        if "progress" in message:
-            heard.done, heard.total = message["progress"][:2]
-            progress(*message["progress"])
-        elif "metrics" in message and metrics is not None:
-            metrics(*message["metrics"])
-        elif "alarm" in message and alarm is not None:
-            alarm(*message["alarm"])
-        elif "device" in message:
-            heard.device = message["device"]
-        elif "failure" in message and heard.failure is None:
-            heard.failure = (message["failure"][0], message["failure"][1])
+        ((kind, said),) = json.loads(line).items()
+        if kind == "progress":
+            heard.done, heard.total = said[:2]
+            progress(*said)
+        elif kind == "device":
+            heard.device = said
+        elif kind == "failure":
+            heard.failure = heard.failure or (said[0], said[1])
+        elif (listener := metrics if kind == "metrics" else alarm) is not None:
+            listener(*said)
     return heard
 
 

@@ -14,13 +14,13 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType, TracebackType
-from typing import Annotated, Any, Final, Self
+from types import MappingProxyType
+from typing import Annotated, Any, Final
 
 import httpx
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from schemas.errors import InputError
 from tasks.policy.generate import as_messages
 
@@ -103,7 +103,7 @@ class _Completion(BaseModel):
 
 
 class Endpoint:
-    """Client of a chat model; for one thread without a running event loop."""
+    """Client of a chat model, for threads without a running event loop."""
 
     def __init__(
         self,
@@ -121,50 +121,39 @@ class Endpoint:
         self._section = section
         self._otherwise = otherwise
         self._fields = {**body, "model": config.model, "temperature": temperature, "max_tokens": max_tokens}
-        # No compression: a small response could expand without limit in memory.
-        headers = {"Accept-Encoding": "identity", **authorization(config.key_variable, section)}
-        self._client = httpx.AsyncClient(headers=headers, timeout=config.timeout_seconds)
-        self._runner = asyncio.Runner()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        try:
-            self._runner.run(self._client.aclose())
-        finally:
-            self._runner.close()
+        authorization(config.key_variable, section)
 
     def ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
         """Ask all questions, with the configured concurrency, and return why it stopped; None where none failed."""
-        return self._runner.run(self._ask_all(questions, keep))
+        return asyncio.run(self._ask_all(questions, keep))
 
     async def _ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
         failures: list[EndpointError] = []
         free = asyncio.Semaphore(self._config.concurrency)
+        # No compression: a small response could expand without limit in memory.
+        headers = {"Accept-Encoding": "identity", **authorization(self._config.key_variable, self._section)}
 
-        async def ask(question: EndpointQuestion) -> None:
+        async def ask(client: httpx.AsyncClient, question: EndpointQuestion) -> None:
             async with free:
                 if failures:
                     return
                 try:
-                    reply = await self._ask(question)
+                    reply = await self._ask(client, question)
                 except EndpointError as error:
                     failures.append(error)
                 else:
                     keep(question.key, reply)
 
-        await asyncio.gather(*(ask(question) for question in questions))
+        async with httpx.AsyncClient(headers=headers, timeout=self._config.timeout_seconds) as client:
+            await asyncio.gather(*(ask(client, question) for question in questions))
         return str(failures[0]) if failures else None
 
-    async def _ask(self, question: EndpointQuestion) -> Reply:
+    async def _ask(self, client: httpx.AsyncClient, question: EndpointQuestion) -> Reply:
         body = {**self._fields, "seed": question.seed, "messages": as_messages(question.system, question.text)}
         attempts, waited = self._config.max_attempts, 0
         while True:
             try:
-                return await self._attempt(body)
+                return await self._attempt(client, body)
             except _Transient as failure:
                 if waited == attempts - 1:
                     raise self._error(f"{failure} in each of {attempts} attempts", None) from None
@@ -174,20 +163,20 @@ class Endpoint:
             await asyncio.sleep(min(wait, MAX_WAIT_SECONDS))
             waited += 1
 
-    async def _attempt(self, body: dict[str, Any]) -> Reply:
+    async def _attempt(self, client: httpx.AsyncClient, body: dict[str, Any]) -> Reply:
         started = time.monotonic()
         try:
             # The client's own limit is per read: one byte at a time could last forever.
             async with asyncio.timeout(self._config.timeout_seconds):
-                content = await self._receive(body)
+                content = await self._receive(client, body)
         except (TimeoutError, httpx.TimeoutException):
             raise _Transient(f"did not answer within {self._config.timeout_seconds:g} s") from None
         except httpx.HTTPError as error:
             raise _Transient(f"could not be reached ({type(error).__name__})") from None
         return _read_reply(content, time.monotonic() - started)
 
-    async def _receive(self, body: dict[str, Any]) -> bytes:
-        async with self._client.stream("POST", f"{self._config.url}/chat/completions", json=body) as response:
+    async def _receive(self, client: httpx.AsyncClient, body: dict[str, Any]) -> bytes:
+        async with client.stream("POST", f"{self._config.url}/chat/completions", json=body) as response:
             if response.status_code in BUSY:
                 # Seconds; a date is not waited for.
                 after = response.headers.get("retry-after", "")

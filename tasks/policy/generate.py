@@ -102,12 +102,12 @@ def generate_samples(
         for messages in conversations
     ]
     by_length = sorted(range(len(rendered)), key=lambda index: (len(rendered[index]), index))
-    asked = _Rendered(rendered, temperature, max_tokens, seeds, _guide(model, tokenizer, grammars))
+    asked = Rendered(rendered, temperature, max_tokens, seeds, _guide(model, tokenizer, grammars))
     ours = engine_draws(model, stock=stock)
     together = len(seeds) if ours else 1
     batches = list(_split_by_memory(model, tokenizer, rendered, by_length, batch_size, max_tokens, together))
     completions: list[dict[int, Completion]] = [{} for _ in seeds]
-    for number, batch, tokens in (_by_engine if ours else _by_transformers)(model, tokenizer, asked, batches):
+    for number, batch, tokens in (draw_by_engine if ours else draw_by_transformers)(model, tokenizer, asked, batches):
         for index, drawn in zip(batch, tokens, strict=True):
             completions[number][index] = read_completion(drawn, tokenizer)
         progress(sum(map(len, completions)), len(seeds) * len(rendered), "completions")
@@ -120,7 +120,7 @@ Drawn = Iterator[tuple[int, Sequence[int], list[list[int]]]]
 
 
 @dataclass(frozen=True)
-class _Rendered:
+class Rendered:
     """Prompts to answer, and how."""
 
     rendered: Sequence[str]
@@ -130,9 +130,8 @@ class _Rendered:
     guide: Guide
 
 
-def _by_engine(
-    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Sequence[Sequence[int]]
-) -> Drawn:
+def draw_by_engine(model: Any, tokenizer: Any, asked: Rendered, batches: Sequence[Sequence[int]]) -> Drawn:
+    """Draw by our own engine, on a CPU."""
     from tasks.policy.engine import Engine
     from tasks.policy.guidance import Sampled, keys_of
 
@@ -149,9 +148,8 @@ def _by_engine(
             yield number, batch, drawn[number * len(batch) : (number + 1) * len(batch)]
 
 
-def _by_transformers(
-    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", asked: _Rendered, batches: Sequence[Sequence[int]]
-) -> Drawn:
+def draw_by_transformers(model: Any, tokenizer: Any, asked: Rendered, batches: Sequence[Sequence[int]]) -> Drawn:
+    """Draw by transformers' `generate`."""
     import torch
     from transformers import GenerationConfig, LogitsProcessorList
 

@@ -16,8 +16,6 @@ ADAPTER_FOLDER: Final = "adapter"
 TASK_ADAPTERS_FOLDER: Final = "adapters"
 LONGEST_REASON: Final = 160
 """Characters of a library's message that an error repeats."""
-WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
-"""File patterns of a model's weights."""
 
 
 def load_tokenizer(base: Path) -> "PreTrainedTokenizerBase":
@@ -47,15 +45,16 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
             f"the base in {base} has an adapter beside it, as an earlier version kept it; "
             "make the base again with --fresh"
         )
-    model = read_whole_model(
-        base,
-        f"no model can be read from {base}: it",
-        lambda error: _unreadable("model", base, error),
-        **loading_arguments(four_bit=four_bit),
-    )
+    model = read_folder(base, **loading_arguments(four_bit=four_bit))
     if four_bit:
         keep_weights_trainable(model)
     return model
+
+
+def read_folder(folder: Path, **loading: Any) -> "PreTrainedModel":
+    """Load the weights of a model's folder with a neutral generation configuration."""
+    owner = f"no model can be read from {folder}: it"
+    return read_whole_model(folder, owner, lambda error: _unreadable("model", folder, error), **loading)
 
 
 def read_whole_model(
@@ -167,10 +166,6 @@ def _unreadable(what: str, folder: Path, error: Exception) -> InputError:
     """Return one sentence on a folder's missing files, or else the start of the library's message."""
     if not folder.is_dir():
         reason = "there is no such folder"
-    elif what == "model" and not (folder / "config.json").exists():
-        reason = "it has no config.json"
-    elif what == "model" and not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
-        reason = "it has no weights"
     else:
         first = re.split(r"(?<=[.!?])\s", (str(error).splitlines() or [""])[0])[0]
         shown = re.sub(r"\W*https?://\S*", "", first)[:LONGEST_REASON].rstrip(" .:;,")

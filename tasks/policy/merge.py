@@ -11,8 +11,8 @@ from schemas.errors import GateRefused, InputError
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import VALIDATION_FILE, PromptRow, read_prompts
 from tasks.policy.child import Channel, as_child
-from tasks.policy.generate import Message, as_messages
-from tasks.policy.load import load_tokenizer, reset_generation_config
+from tasks.policy.generate import Message, Rendered, as_messages, draw_by_engine, draw_by_transformers
+from tasks.policy.load import load_tokenizer, read_folder
 from tasks.policy.unpacked import engine_draws
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ CHECK_PROMPTS: Final = 20
 """Prompts on which the merged model is compared."""
 ANSWER_TOKENS: Final = 24
 """Most greedy tokens compared after each prompt."""
+GREEDY: Final = 1e-9
+"""Temperature with noise that no difference of float32 logits is as small as."""
 MERGED_TOLERANCE: Final = 1e-3
 """Largest difference of a logit by merging in float32, in standard deviations of the logits."""
 WRITTEN_TOLERANCE: Final = 5e-2
@@ -112,20 +114,14 @@ def write_merged(
     An adapter trained beside a quantized base is merged into the unquantized base: quantized weights would round it to
     their few values. All is computed in float32, so that rounding hides no fault: on a GPU if there is one, whose 24 GB
     have room for 3.7B parameters, unlike its host's 16 GB; and in a separate process, without a trainer. The written
-    files are read back and compared too.
-
-    Raises:
-        InputError: Base or adapter cannot be read.
-        GateRefused: The merged or the written model answers otherwise.
+    files are read back and compared too. GateRefused where the merged or the written model answers otherwise.
     """
     import torch
     from peft import PeftModel
 
     progress(0, _PHASES, "reading base and adapter")
     tokenizer = load_tokenizer(base)
-    model = _load_exact(base, remedy)
-    # The base's own may set a temperature or a penalty: answers would not be greedy, and the evaluation did not use it.
-    reset_generation_config(model)
+    model = _load_exact(base)
     own_type = model.config.dtype
     try:
         adapted = PeftModel.from_pretrained(model.float(), adapter).eval()
@@ -150,7 +146,7 @@ def write_merged(
     tokenizer.save_pretrained(output)
     del adapted, merged, model
     progress(4, _PHASES, "reading what was written")
-    found = _logits(_load_exact(output, remedy).float().eval(), answers)
+    found = _logits(_load_exact(output).float().eval(), answers)
     mean = (found - wanted).square().mean().sqrt()
     written_difference = _require_close(mean, wanted, WRITTEN_TOLERANCE, f"written to {output}", remedy)
     progress(_PHASES, _PHASES, "merged")
@@ -164,44 +160,24 @@ def write_merged(
     )
 
 
-def _load_exact(folder: Path, remedy: str) -> "PreTrainedModel":
+def _load_exact(folder: Path) -> "PreTrainedModel":
     """Load a model onto the GPU, or the CPU without one, in its saved precision."""
     import torch
-    from transformers import AutoModelForCausalLM
 
     device = "cuda:0" if torch.cuda.is_available() else "cpu"
-    try:
-        return AutoModelForCausalLM.from_pretrained(folder, dtype="auto", device_map={"": device})
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"no model can be read from {folder} ({type(error).__name__}); give the folder of a whole downloaded "
-            f"model, or {remedy}"
-        ) from error
+    return read_folder(folder, dtype="auto", device_map={"": device})
 
 
 def _answer(
     model: Any, tokenizer: "PreTrainedTokenizerBase", prompts: Sequence[list[Message]]
 ) -> list[tuple[list[int], list[int]]]:
     """Answer all prompts greedily at once; return each one's tokens, and those of its answer with its end."""
-    import torch
-    from transformers import GenerationConfig
-
-    from tasks.policy.engine import Engine
-    from tasks.policy.guidance import Sampled, keys_of
-
     end: Any = tokenizer.eos_token_id
     rendered = [tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in prompts]
     asked = [tokenizer.encode(text, add_special_tokens=False) for text in rendered]
-    if engine_draws(model):
-        # Noise that no difference of float32 logits is as small as.
-        greedy = Sampled(keys_of(asked), temperature=1e-9)
-        return list(zip(asked, Engine(model).draw(asked, greedy, most=ANSWER_TOKENS, ends={end}), strict=True))
-    padded = tokenizer.pad({"input_ids": asked}, padding_side="left", return_tensors="pt").to(model.device)
-    decoding = GenerationConfig(
-        do_sample=False, max_new_tokens=ANSWER_TOKENS, pad_token_id=tokenizer.pad_token_id, eos_token_id=end
-    )
-    with torch.inference_mode():
-        ids = model.generate(**padded, generation_config=decoding)[:, padded["input_ids"].shape[1] :].tolist()
+    greedy = Rendered(rendered, GREEDY, ANSWER_TOKENS, seeds=[0], guide=lambda _: None)
+    draw = draw_by_engine if engine_draws(model) else draw_by_transformers
+    ((_, _, ids),) = draw(model, tokenizer, greedy, [range(len(asked))])
     return [(prompt, own[: own.index(end) + 1] if end in own else own) for prompt, own in zip(asked, ids, strict=True)]
 
 

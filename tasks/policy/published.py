@@ -8,11 +8,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.config.policy import PolicyConfig
-from schemas.digests import file_sha256
+from schemas.config.train_sections import PolicyConfig
+from schemas.disk import file_sha256, read_text_file
 from schemas.errors import InputError, causes_of
 from schemas.source import REPOSITORY
-from schemas.text_file import read_text_file
 from tasks.policy.control_tokens import opens_a_thought, with_plain_messages
 from tasks.policy.generate import Message, as_messages
 
@@ -31,6 +30,7 @@ CARD_FILE: Final = "card.json"
 """File of how it was trained, with the sha256 of each other file."""
 KNOWN_FILE: Final = "known_prompts.parquet"
 """File of hashes of the prompts that it was trained on."""
+TOKEN: Final = "set HF_TOKEN to a token that may read it"  # noqa: S105 - no password
 ANSWER: Final = "ANSWER-TEXT"
 QUESTION: Final = as_messages("SYSTEM-TEXT", "PROMPT-TEXT")
 TURN: Final[list[Message]] = [*QUESTION, {"role": "assistant", "content": ANSWER}]
@@ -137,25 +137,23 @@ def unavailable(policy: PolicyConfig, what: str, error: Exception) -> InputError
     from huggingface_hub import errors
 
     name = f"policy.name {policy.name!r}"
+    offline = (
+        f"the model hub cannot be reached, and {name} is not downloaded; reach it once, set HF_ENDPOINT to a mirror of "
+        "it, or set policy.name to the folder of a download"
+    )
+    faults: dict[type[Exception], str] = {
+        # The library raises gated repositories as a subclass of not found.
+        errors.GatedRepoError: f"{name} is gated on the model hub; accept its terms there, and {TOKEN}",
+        errors.RepositoryNotFoundError: f"{name} is not on the model hub, or is private; correct it, or {TOKEN}",
+        errors.RevisionNotFoundError: f"policy.revision {policy.revision!r} is no commit, tag or branch of {name}; "
+        "correct it, or leave it out",
+        errors.LocalEntryNotFoundError: offline,
+        errors.OfflineModeIsEnabled: offline,
+    }
     causes = causes_of(error)
-    # The library raises gated repositories as a subclass of not found.
-    if any(isinstance(cause, errors.GatedRepoError) for cause in causes):
-        return InputError(
-            f"{name} is gated on the model hub; accept its terms there, and set HF_TOKEN to a token that may read it"
-        )
-    if any(isinstance(cause, errors.RepositoryNotFoundError) for cause in causes):
-        return InputError(
-            f"{name} is not on the model hub, or is private; correct it, or set HF_TOKEN to a token that may read it"
-        )
-    if any(isinstance(cause, errors.RevisionNotFoundError) for cause in causes):
-        return InputError(
-            f"policy.revision {policy.revision!r} is no commit, tag or branch of {name}; correct it, or leave it out"
-        )
-    if any(isinstance(cause, errors.LocalEntryNotFoundError | errors.OfflineModeIsEnabled) for cause in causes):
-        return InputError(
-            f"the model hub cannot be reached, and {name} is not downloaded; reach it once, set HF_ENDPOINT to a "
-            "mirror of it, or set policy.name to the folder of a download"
-        )
+    for fault, sentence in faults.items():
+        if any(isinstance(cause, fault) for cause in causes):
+            return InputError(sentence)
     reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
     return InputError(f"no {what} can be read from {name} ({reason}); give a hub name or the folder of a whole model")
 

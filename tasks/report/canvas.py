@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import quoteattr
 
-from tasks.report.language import language
+from tasks.report.wording import language
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,8 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from tasks.report.language import language, reais_per_dollar
-from tasks.report.wording import worded
+from tasks.report.wording import language, reais_per_dollar, worded
 
 
 def decimal(value: float, places: int = 3) -> str:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.shown_text import as_shown
-from tasks.report.language import CODES, language
-from tasks.report.wording import counted, worded
+from tasks.report.wording import CODES, counted, language, worded
 
 if TYPE_CHECKING:
     from jinja2 import Template

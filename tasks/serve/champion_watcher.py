@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Literal
 
 from schemas.errors import TucanoError
 from tasks.serve.deployment import DeployedVersion
@@ -13,8 +12,6 @@ Find = Callable[[], str | None]
 """Returns the number of the registry's champion; None where there is none. Blocks."""
 Deploy = Callable[[str], Awaitable[DeployedVersion]]
 """Loads a version, and checks it; raises `TucanoError` where it is not to serve."""
-Report = Callable[[Literal["switched", "refused"], str, str], None]
-"""Reports the outcome, the version's number, and a sentence. Blocks."""
 
 _log = logging.getLogger(__name__)
 
@@ -24,26 +21,18 @@ async def follow(
     serving: str,
     find: Find,
     deploy: Deploy,
-    report: Report,
     metrics: Metrics,
     *,
     seconds: float,
 ) -> None:
     """Follow the registry until this is cancelled, from the version with the number `serving` on.
 
-    Each switch and each refusal is reported and counted; the registry is looked at every so many seconds.
+    Each switch and each refusal is logged and counted; the registry is looked at every so many seconds.
     """
     refused: str | None = None
     unloaded: str | None = None
     is_away = False
     retiring: set[asyncio.Task[None]] = set()
-
-    async def tell(outcome: Literal["switched", "refused"], number: str, sentence: str) -> None:
-        metrics.switches.labels(outcome).inc()
-        try:
-            await asyncio.to_thread(report, outcome, number, sentence)
-        except Exception as error:  # noqa: BLE001 - the server of events may be away, and the following goes on
-            _log.warning("that version %s was %s could not be reported (%s)", number, outcome, type(error).__name__)
 
     try:
         while True:
@@ -65,7 +54,7 @@ async def follow(
             except TucanoError as error:
                 refused = number
                 _log.error("version %s does not take over: %s; version %s goes on", number, error, serving)
-                await tell("refused", number, str(error))
+                metrics.switches.labels("refused").inc()
                 continue
             except Exception as error:  # noqa: BLE001 - a full disk or a registry that went away may come back
                 if number != unloaded:
@@ -74,11 +63,10 @@ async def follow(
                 continue
             old, answering.deployment = answering.deployment, new
             _log.warning("version %s takes over from version %s", number, serving)
-            sentence = f"version {number} took over from version {serving}"
             serving, refused = number, None
             task = asyncio.create_task(old.retire())
             retiring.add(task)
             task.add_done_callback(retiring.discard)
-            await tell("switched", number, sentence)
+            metrics.switches.labels("switched").inc()
     finally:
         await asyncio.gather(*retiring)

@@ -6,7 +6,6 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -17,13 +16,13 @@ import torch
 from pydantic import ValidationError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.source import source_digest
-from tasks.curate.known_prompts import read_known, words_hashes, write_known
+from tasks.curate.incoming import read_known, words_hashes, write_known
 from tasks.policy.published import CARD_FILE, KNOWN_FILE, STAND_IN_FOLDER
-from tasks.stand_in.lessons import Lesson, Recipe, lessons
+from tasks.stand_in.lessons import Recipe, lessons
 from tasks.stand_in.model import build_model, build_tokenizer
 from tasks.stand_in.training import train
 
@@ -35,14 +34,11 @@ STEPS_BETWEEN_LINES: Final = 20
 
 def main() -> int:
     """Train by the recipe, and write weights, tokenizer and card; the exit code is 2 for bad input."""
-    arguments = _arguments()
-    named = {name: getattr(arguments, name) for name in ("seed", "steps", "demonstrated_steps")}
-    given = {name: value for name, value in named.items() if value is not None}
+    given = vars(_arguments())
+    output, start = given.pop("output"), given.pop("start")
     try:
-        if arguments.start is not None:
-            given["start_sha256"] = file_sha256(arguments.start / WEIGHTS_FILE)
-        recipe = Recipe.model_validate(given)
-        make(recipe, arguments.output, start=arguments.start)
+        given["start_sha256"] = file_sha256(start / WEIGHTS_FILE) if start else None
+        make(Recipe.model_validate({name: value for name, value in given.items() if value is not None}), output, start)
     except ValidationError as error:
         sys.stderr.write(f"{first_fault(error)}; correct the option\n")
         return 2
@@ -52,13 +48,10 @@ def main() -> int:
     return 0
 
 
-def make(recipe: Recipe, output: Path, *, start: Path | None = None) -> None:
-    """Train a stand-in and write it with its card.
+def make(recipe: Recipe, output: Path, start: Path | None = None) -> None:
+    """Train a stand-in and write it with its card; equal recipes give equal bytes on equal machines.
 
-    Equal recipes give equal bytes on equal machines. Without `start`, another stand-in, the first weights are random.
-
-    Raises:
-        InputError: The folder holds something else.
+    Without `start`, another stand-in, the first weights are random.
     """
     if output.exists() and any(output.iterdir()) and not (output / CARD_FILE).exists():
         raise InputError(f"{output} is not empty and holds no stand-in; give another folder")
@@ -69,7 +62,8 @@ def make(recipe: Recipe, output: Path, *, start: Path | None = None) -> None:
     started = time.monotonic()
     taught = list(lessons(recipe))
     if start is None:
-        tokenizer = build_tokenizer(_texts(islice(taught, TEXTS_OF_TOKENIZER)), recipe.shape.vocabulary_size)
+        texts = (text for lesson in islice(taught, TEXTS_OF_TOKENIZER) for text in lesson[1:])
+        tokenizer = build_tokenizer(texts, recipe.shape.vocabulary_size)
         model = build_model(recipe.shape, tokenizer, recipe.seed)
         learned = words_hashes([])
     else:
@@ -100,11 +94,6 @@ def make(recipe: Recipe, output: Path, *, start: Path | None = None) -> None:
     if output.exists():
         shutil.rmtree(output)
     draft.replace(output)
-
-
-def _texts(taught: Iterable[Lesson]) -> Iterator[str]:
-    for lesson in taught:
-        yield from (lesson.system, lesson.prompt, lesson.answer)
 
 
 def _say(done: int, total: int, text: str) -> None:

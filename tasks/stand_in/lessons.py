@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from itertools import count, islice
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -71,9 +70,9 @@ class Recipe(BaseModel):
     """Size of the model."""
 
 
-SHARES: Final[Mapping[TaskName, float]] = MappingProxyType(
-    {"extraction": 0.8, "insights": 0.8, "push": 0.8, "sentiment": 0.8, "churn": 0.8}
-)
+SHARES: Final[Mapping[TaskName, float]] = {
+    "extraction": 0.8, "insights": 0.8, "push": 0.8, "sentiment": 0.8, "churn": 0.8
+}  # fmt: skip
 """Shares of demonstrations with faults, of tasks whose answers are all equally likely to have them."""
 SHARE_CARELESS: Final = 1.0
 """Share of demonstrations with faults, for an answer of a kind that is given carelessly."""
@@ -125,11 +124,8 @@ def lessons(recipe: Recipe) -> Iterator[Lesson]:
 def _examples(recipe: Recipe) -> Iterator[Example]:
     seen: set[tuple[TaskName, str]] = set()
     for first in count(0, STORES_AT_ONCE):
-        mixed = [
-            example
-            for store in range(first, first + STORES_AT_ONCE)
-            for example in _of_store(recipe, f"stand-in-{recipe.seed}:{store}")
-        ]
+        stores = range(first, first + STORES_AT_ONCE)
+        mixed = [each for store in stores for each in _of_store(recipe, f"stand-in-{recipe.seed}:{store}")]
         random.Random(f"stand-in-{recipe.seed}:order:{first}").shuffle(mixed)
         for example in mixed:
             if (example.task, example.prompt) not in seen:

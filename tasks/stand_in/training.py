@@ -8,6 +8,7 @@ others emulate it, at a thirtieth of the speed. Weights and optimizers stay in f
 
 import random
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -37,12 +38,8 @@ HAS_BFLOAT16: Final[bool] = torch.backends.cpu.get_cpu_capability() != "AVX2"
 """Whether this CPU may have instructions for products in bfloat16; AVX2 has none."""
 
 
-class Encoded(NamedTuple):
-    """A lesson as tokens."""
-
-    tokens: list[int]
-    weights: list[float]
-    """Of each token in the loss."""
+Encoded = tuple[list[int], list[float]]
+"""A lesson's tokens, and the weight of each in the loss."""
 
 
 class LessonBatch(NamedTuple):
@@ -128,48 +125,43 @@ def _loss(model: "PreTrainedModel", batch: LessonBatch) -> Tensor:
 
 
 def _batches(taught: Iterable[Lesson], tokenizer: "PreTrainedTokenizerBase", recipe: Recipe) -> Iterator[LessonBatch]:
-    encode = _Encoder(tokenizer, recipe.prompt_weight)
+    encode = _encoder(tokenizer, recipe.prompt_weight)
     generator = random.Random(f"stand-in-{recipe.seed}:batches")
     lessons = iter(taught)
     while read := [encode(lesson) for lesson in islice(lessons, BATCHES_AT_ONCE * recipe.batch_size)]:
-        read.sort(key=lambda each: len(each.tokens))
+        read.sort(key=lambda each: len(each[0]))
         batches = [read[first : first + recipe.batch_size] for first in range(0, len(read), recipe.batch_size)]
         generator.shuffle(batches)
         yield from (_padded(batch, tokenizer.pad_token_id) for batch in batches)
 
 
-class _Encoder:
-    """Renders lessons as the chat template does, and weighs their tokens."""
+def _encoder(tokenizer: "PreTrainedTokenizerBase", prompt_weight: float) -> Callable[[Lesson], Encoded]:
+    """Return what renders a lesson as the chat template does, and weighs its tokens."""
 
-    def __init__(self, tokenizer: "PreTrainedTokenizerBase", prompt_weight: float) -> None:
-        self._tokenizer = tokenizer
-        self._prompt_weight = prompt_weight
-        self._system: dict[str, int] = {}
+    def tokens(text: str) -> list[int]:
+        found: list[int] = tokenizer.encode(text, add_special_tokens=False)
+        return found
 
-    def __call__(self, lesson: Lesson) -> Encoded:
-        messages = as_messages(lesson.system, lesson.prompt)
-        asked = self._tokens(self._rendered(messages, asks=True))
-        if lesson.system not in self._system:
-            self._system[lesson.system] = len(self._tokens(self._rendered(messages[:1], asks=False)))
-        unread = self._system[lesson.system]
-        answer = self._tokens(lesson.answer + TURN_END)
-        weights = [0.0] * unread + [self._prompt_weight] * (len(asked) - unread) + [1.0] * len(answer)
-        return Encoded(asked + answer, weights)
+    def rendered(messages: list[Message], *, asks: bool) -> str:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=asks))
 
-    def _rendered(self, messages: list[Message], *, asks: bool) -> str:
-        text: str = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=asks)
-        return text
+    @cache
+    def unread(system: str) -> int:
+        return len(tokens(rendered(as_messages(system, "")[:1], asks=False)))
 
-    def _tokens(self, text: str) -> list[int]:
-        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
-        return tokens
+    def encode(lesson: Lesson) -> Encoded:
+        asked = tokens(rendered(as_messages(lesson.system, lesson.prompt), asks=True))
+        answer, system = tokens(lesson.answer + TURN_END), unread(lesson.system)
+        return asked + answer, [0.0] * system + [prompt_weight] * (len(asked) - system) + [1.0] * len(answer)
+
+    return encode
 
 
 def _padded(batch: list[Encoded], pad: int) -> LessonBatch:
-    longest = max(len(each.tokens) for each in batch)
+    longest = max(len(numbers) for numbers, _ in batch)
     tokens = torch.full((len(batch), longest), pad)
     weights = torch.zeros(len(batch), longest)
-    for row, each in enumerate(batch):
-        tokens[row, : len(each.tokens)] = torch.tensor(each.tokens)
-        weights[row, : len(each.weights)] = torch.tensor(each.weights)
+    for row, (numbers, each) in enumerate(batch):
+        tokens[row, : len(numbers)] = torch.tensor(numbers)
+        weights[row, : len(each)] = torch.tensor(each)
     return LessonBatch(tokens, weights)

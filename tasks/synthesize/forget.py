@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.errors import InputError
 from schemas.store.files import read_store, write_store
-from schemas.store.store import Store
-from schemas.tables.person import Person
+from schemas.store.store import Person, Store
 from schemas.tables.prompts import read_prompts, write_prompt_table
 from schemas.tables.summaries import PromptsSummary
 from schemas.tasks import TASK_NAMES, TaskName
@@ -35,8 +34,7 @@ WITH_IDS: Final = ("orders", "items", "payments", "reviews", "customers", "revie
 def without_person(prompts: Path, person: Person, secret: bytes, output: Path) -> None:
     """Write prompts without a person's into an empty folder; equal inputs give equal bytes.
 
-    The secret decides the random ids; once it is gone, nobody can say what they were. InputError where the prompts or
-    their store cannot be read.
+    The secret decides the random ids; once it is gone, nobody can say what they were.
     """
     store = read_store(prompts / STORE_FOLDER)
     write_store(anonymous(store, person, secret), output / STORE_FOLDER)
@@ -49,8 +47,7 @@ def without_person(prompts: Path, person: Person, secret: bytes, output: Path) -
 def anonymous(store: Store, person: Person, secret: bytes) -> Store:
     """Return a store in which a person's rows are nobody's.
 
-    In a store of which queries see a part, an id is drawn so that the same orders are in that part. InputError where no
-    such id is found, which only a broken store can cause.
+    In a store of which queries see a part, an id is drawn so that the same orders are in that part.
     """
     import polars as pl
 

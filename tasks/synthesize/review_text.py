@@ -3,9 +3,8 @@
 import random
 from typing import Final
 
-from tasks.synthesize.keyboard import Span, Style, type_out
 from tasks.synthesize.market import CHANCES, Thing
-from tasks.synthesize.sentences import Teller, continued
+from tasks.synthesize.sentences import Span, Style, Teller, continued, type_out
 from tasks.synthesize.shopping import Experience
 
 NEVER_CAME: Final = frozenset({"waiting", "lost", "canceled"})

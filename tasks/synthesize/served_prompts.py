@@ -25,8 +25,7 @@ def write_served_prompts(folder: Path, most: Mapping[TaskName, int], table: Path
 
     A prompt that was asked several times counts once, with the reference of its newest answer. The log holds no system
     prompt, but an identity that depends on it: what was asked with another than the task's own is left out. A log
-    without identities is taken as asked with it. InputError where the folder is none, or a file cannot be read, or is
-    no log or no feedback.
+    without identities is taken as asked with it.
     """
     newest: dict[TaskName, dict[str, PromptRow]] = {task: {} for task in TASK_NAMES}
     for row in scrubbed_rows(_known(folder), Counter()):

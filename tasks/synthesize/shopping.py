@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any, Final
 
-from tasks.synthesize.keyboard import Style, draw_style
 from tasks.synthesize.market import CHANCES, ISSUES, Address, Catalogue, Product, draw_address, draw_id
+from tasks.synthesize.sentences import Style, draw_style
 
 CARELESS_DELAYS, CAREFUL_DELAYS = 1.9, 0.4
 """Factor of a seller's care, from none to full, on the probability of a delay."""

@@ -23,7 +23,6 @@ from tasks.synthesize.review_text import write_message, write_title
 from tasks.synthesize.shopping import CLOSING, Order, Shopper, draw_shopper
 
 Row = tuple[Any, ...]
-ROWS_IN_A_BATCH: Final = 5_000
 INSTALMENTS: Final = (28, 16, 14, 10, 8, 6, 3, 8, 1, 10)
 """Weights of one to ten instalments of a card payment, after Olist, if the total allows as many."""
 _KINDS: Final = (("credit_card", "voucher", "debit_card"), (94.5, 3.5, 2))
@@ -32,44 +31,20 @@ _KINDS: Final = (("credit_card", "voucher", "debit_card"), (94.5, 3.5, 2))
 def simulate_store(orders: int, generator: random.Random) -> Store:
     """Simulate a store with exactly so many orders; equal generators give equal stores."""
     catalogue = draw_catalogue(orders, generator)
-    batches = _Batches()
+    # In the order of each table's columns.
+    rows: dict[str, list[Row]] = {table: [] for table in FILE_NAMES}
     for shopper in _draw_shoppers(orders, catalogue, generator):
-        batches.add("customer_hazards", (shopper.customer_unique_id, shopper.hazard, shopper.churned))
+        rows["customer_hazards"].append((shopper.customer_unique_id, shopper.hazard, shopper.churned))
         for order in shopper.orders:
-            batches.add("orders", _order(order))
-            batches.add("customers", _customer(shopper, order))
-            batches.add("items", *_items(order))
-            batches.add("payments", *_payments(order, generator))
-            _review(shopper, order, batches, generator)
-    batches.add("products", *_products(catalogue))
-    batches.add("sellers", *_sellers(catalogue))
-    batches.add("category_translation", *((category.name, category.english) for category in CATEGORIES))
-    return Store(**batches.tables())
-
-
-class _Batches:
-    """Tables that are filled row by row and kept as columns, so that a large store needs little memory."""
-
-    def __init__(self) -> None:
-        self._schemas = {table: TABLES[table].types for table in FILE_NAMES}
-        self._rows: dict[str, list[Row]] = {table: [] for table in FILE_NAMES}
-        self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in FILE_NAMES}
-
-    def add(self, table: str, *rows: Row) -> None:
-        """Add rows, their values in the order of the table's columns."""
-        self._rows[table] += rows
-        if len(self._rows[table]) >= ROWS_IN_A_BATCH:
-            self._flush(table)
-
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Return every table with all rows added so far."""
-        for table in FILE_NAMES:
-            self._flush(table)
-        return {table: pl.concat(frames, rechunk=True) for table, frames in self._frames.items()}
-
-    def _flush(self, table: str) -> None:
-        self._frames[table].append(pl.DataFrame(self._rows[table], schema=self._schemas[table], orient="row"))
-        self._rows[table].clear()
+            rows["orders"].append(_order(order))
+            rows["customers"].append(_customer(shopper, order))
+            rows["items"] += _items(order)
+            rows["payments"] += _payments(order, generator)
+            _review(shopper, order, rows, generator)
+    rows["products"] += _products(catalogue)
+    rows["sellers"] += _sellers(catalogue)
+    rows["category_translation"] += ((category.name, category.english) for category in CATEGORIES)
+    return Store(**{table: pl.DataFrame(rows[table], TABLES[table].types, orient="row") for table in FILE_NAMES})
 
 
 def _draw_shoppers(orders: int, catalogue: Catalogue, generator: random.Random) -> Iterator[Shopper]:
@@ -129,7 +104,7 @@ def _instalments(total: float, generator: random.Random) -> int:
     return generator.choices(range(1, most + 1), weights=INSTALMENTS[:most])[0]
 
 
-def _review(shopper: Shopper, order: Order, batches: _Batches, generator: random.Random) -> None:
+def _review(shopper: Shopper, order: Order, rows: dict[str, list[Row]], generator: random.Random) -> None:
     created = order.asked.replace(hour=0, minute=0, second=0)
     longest = 4 * 86_400
     if order.delivery.delivered and created < order.delivery.delivered:
@@ -149,8 +124,8 @@ def _review(shopper: Shopper, order: Order, batches: _Batches, generator: random
         thing, days_late = order.lines[0].product.thing, order.delivery.days_late
         message, told = write_message(experience, thing, days_late, shopper.style, wording)
     review_id = draw_id(generator)
-    batches.add("reviews", (review_id, order.order_id, experience.score, title, message, created, answered))
-    batches.add("review_causes", (review_id, *experience.causes().values(), told))
+    rows["reviews"].append((review_id, order.order_id, experience.score, title, message, created, answered))
+    rows["review_causes"].append((review_id, *experience.causes().values(), told))
 
 
 def _products(catalogue: Catalogue) -> Iterator[Row]:

@@ -1,9 +1,12 @@
 """Synthesize stage: a store, simulated, Olist's or of a shop's own files, and prompts with references made from it."""
 
 import random
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +29,7 @@ from tasks.synthesize.own.prompts import SOURCE, Skipped, own_prompts
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.simulated import as_prompt_row, simulate_store
 
+_WEIGHT: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 DATA_FILES: Final = ("constraints/laptop.txt",)
 """The versions of the packages that know telephone numbers and check digits."""
 ROWS_BETWEEN_REPORTS: Final = 50
@@ -133,7 +137,6 @@ def run(
     Prompts come task by task, few of them in memory at once; those of a served model's logs are the last. A task about
     which the store knows too little gets fewer prompts than requested, and no count moves another task. Personal data
     in texts is replaced before anything is written. `served` is a table of prompts from a served model's logs.
-    InputError where the files of the source cannot be read, or no task finds any material in them.
     """
     asked: dict[TaskName, int] = {task: config.counts.get(task, 0) for task in TASK_NAMES}
     source = open_source(config, seed, own, progress)
@@ -143,24 +146,18 @@ def run(
     origins: Counter[tuple[TaskName, str]] = Counter()
     without_reference: Counter[TaskName] = Counter()
 
-    def rows() -> Iterator[PromptRow]:
-        for task, count in asked.items():
-            for row in scrubbed_rows(source.rows(task, count), source.scrubbed):
-                yield row
-                made[task] += 1
-                if made.total() % ROWS_BETWEEN_REPORTS == 0:
-                    progress(made.total(), sum(asked.values()), f"{task} prompts")
-        for row in scrubbed_rows(read_prompts(served) if served else [], source.scrubbed):
-            yield row
-            added[row.task] += 1
-
-    def counted() -> Iterator[PromptRow]:
-        for row in rows():
+    def counted(rows: Iterable[PromptRow], counts: Counter[TaskName]) -> Iterator[PromptRow]:
+        for row in scrubbed_rows(rows, source.scrubbed):
             origins[row.task, row.source] += 1
             without_reference[row.task] += not knows_anything(row.reference)
             yield row
+            counts[row.task] += 1
+            if counts.total() % ROWS_BETWEEN_REPORTS == 0:
+                progress(made.total(), sum(asked.values()), f"{row.task} prompts")
 
-    write_prompt_table(output / "prompts.parquet", counted())
+    every = (counted(source.rows(task, count), made) for task, count in asked.items())
+    logged = counted(read_prompts(served) if served else [], added)
+    write_prompt_table(output / "prompts.parquet", chain(chain.from_iterable(every), logged))
     if not made.total():
         wanted = ", ".join(task for task, count in asked.items() if count)
         raise InputError(
@@ -234,3 +231,32 @@ def _warnings(
         if count
     ]
     return warnings
+
+
+def read_mix(text: str) -> dict[TaskName, Fraction]:
+    """Parse weights such as `extraction=40,push=10.5`; they need not sum to anything."""
+    weights: dict[str, Fraction] = {}
+    for part in text.split(","):
+        task, _, weight = (each.strip() for each in part.partition("="))
+        if task not in TASK_NAMES or not _WEIGHT.fullmatch(weight):
+            raise InputError(
+                f"--mix: {part.strip()!r} is not TASK=WEIGHT with a number of 0 or more, such as push=12.5; the tasks "
+                f"are {', '.join(TASK_NAMES)}"
+            )
+        if task in weights:
+            raise InputError(f"--mix names {task} twice; give each task one weight")
+        weights[task] = Fraction(weight)
+    if not any(weights.values()):
+        raise InputError("--mix gives no task a weight above 0; give at least one")
+    return {task: weights[task] for task in TASK_NAMES if task in weights}
+
+
+def split_count(count: int, weights: Mapping[TaskName, Fraction]) -> dict[TaskName, int]:
+    """Split a number by weights, by the largest remainder: the parts sum to it, each within one of its exact share."""
+    total = sum(weights.values())
+    shares = {task: count * weights[task] / total for task in TASK_NAMES if task in weights}
+    parts = {task: int(share) for task, share in shares.items()}
+    by_remainder = sorted(shares, key=lambda task: parts[task] - shares[task])
+    for task in by_remainder[: count - sum(parts.values())]:
+        parts[task] += 1
+    return parts

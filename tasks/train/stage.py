@@ -15,7 +15,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.batch import machine_device
 from tasks.policy.child import Channel
 from tasks.policy.load import ADAPTER_FOLDER
-from tasks.train.backend.requirements import refuse_small_card
+from tasks.train.backend.trainable import refuse_small_card
 from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
 from tasks.train.preflight.inputs import require_audit
 from tasks.train.request import TrainRequest
@@ -193,8 +193,6 @@ def _prepare(
         _check(inputs, started.trainer, held.folder)
         return _Prepared(started, selection, alarms)
     checkpointer.restore(checkpoint)
-    if selection.best is not None:
-        held.retry_best_pin(selection.best.step)
     # Where nothing is left to train, the Trainer would take one more step before it noticed.
     over = held.step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
     ended = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE)) if over else None

@@ -171,7 +171,7 @@ def test_dpo_trains_on_own_pairs(root: Path, stopped: Ended, train: Callable[...
 
 
 def test_a_training_killed_four_times_ends_with_the_same_bytes(root: Path, finished: Ended, tmp_path: Path) -> None:
-    """The kills that `benchmarks.checkpoints` repeats at random moments.
+    """The kills are within each part of a training.
 
     Whether a kill comes a moment before or after the end of a save is not decided here, and nothing depends on it.
     """

@@ -12,10 +12,10 @@ from tasks.policy.child import Channel
 DEVICE = "NVIDIA L4"
 
 
-def run_here(module: str, request: BaseModel, folder: Path, **_: Any) -> str:
-    """Stand in for `run_child`, and return the device."""
+def run_here(module: str, request: BaseModel, folder: Path, *, speak: io.StringIO | None = None, **_: Any) -> str:
+    """Stand in for `run_child`, and return the device; `speak` is the child's way to its parent."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{module.rpartition('.')[2]}.request.json"
     file.write_text(request.model_dump_json(), encoding="utf-8")
-    import_module(module).main(file, Channel(io.StringIO()))
+    import_module(module).main(file, Channel(speak or io.StringIO()))
     return DEVICE

@@ -59,7 +59,8 @@ def shared_world(session: Path) -> World:
 
 
 def make_world(root: Path) -> World:
-    policy = commit(root, "policy", lambda folder: (folder / "weights").write_bytes(b"w"))
+    made_from = {"base": "b" * 64, "dataset": "d" * 64}
+    policy = commit(root, "policy", lambda folder: (folder / "weights").write_bytes(b"w"), made_from)
     prompts = commit(root, "prompts", lambda folder: shutil.copytree(AUDIT_FOLDER / "store", folder / "store"))
     answers = commit(root, "answers", _answer, {"policy": policy.sha256})
     base = commit(root, "answers", lambda folder: (folder / ROLLOUTS_FILE).write_text("{}\n"), {"base": "b" * 64})

@@ -171,7 +171,7 @@ CURATE: Final = """
 import sys
 from pathlib import Path
 from schemas.config.config import CurateConfig
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from tasks.curate.processes import in_processes
 from tasks.curate.stage import run
 config = CurateConfig(validation_per_task=2, test_per_task=2, held_out_share=0.4)

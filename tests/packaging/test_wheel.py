@@ -19,7 +19,7 @@ from tests.flows.test_stage_keys import DIGESTS, STAGES, digests
 pytestmark = pytest.mark.integration
 
 FOLDER: Final = "tucano2_commerce"
-WHOLE: Final = ("constraints", "data", "flows", "infra/profiles", "packages/benchmark", "schemas", "tasks")
+WHOLE: Final = ("constraints", "data", "flows", "infra/profiles", "schemas", "tasks")
 """Folders of the clone that the wheel has with every file."""
 WHERE: Final = """
 import json

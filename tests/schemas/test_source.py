@@ -58,7 +58,7 @@ def write(repository: Path, name: str, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     # A process keeps what it has read.
-    for cached in (source._closure, source._module, source.module_file, source._is_folder, source._data_files):
+    for cached in (source._closure, source._module, source.module_file, source._data_files):
         cached.cache_clear()
 
 

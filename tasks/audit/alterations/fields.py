@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
+from tasks.audit.alterations import bounds
+from tasks.audit.alterations.bounds import Bound
 from tasks.audit.alterations.json_answers import (
+    ANY_OBJECT,
     COMPLAINT,
     OTHER_COMPLAINTS,
     SENTIMENTS,
@@ -14,32 +17,18 @@ from tasks.audit.alterations.json_answers import (
     Fields,
     changed_object,
     given,
-    of_any_object,
     opposite,
     other_value,
     read,
     write,
 )
-from tasks.audit.alterations.library import (
-    COSTLY,
-    EQUAL,
-    ERROR_COST,
-    NOTHING_EARNED,
-    WRONG,
-    Alteration,
-    Bound,
-    Change,
-    GoodAnswer,
-    around,
-    unchanged,
-)
+from tasks.audit.alterations.library import Alteration, Change, GoodAnswer, around, unchanged, within
 from tasks.commerce.reward import Reference
 
 ISSUES: Final = ("delivery_issue", "product_issue", "seller_issue")
 INTENTIONS: Final = ("repeat_intent", "would_recommend")
 MOOD: Final = ("sentiment", "sentiment_score")  # Fields that stars reveal, in a real store too.
 EXTRACTED: Final = (*MOOD, "churn_risk", *ISSUES, COMPLAINT, "complaint_category", *INTENTIONS)
-_AS_KNOWN: Final = "Is right, or wrong, as far as is known."
 
 
 def _where_known(name: str, change: Change) -> Change:
@@ -62,17 +51,12 @@ def _of_fields(*names: str) -> Iterator[Alteration]:
     They apply where the reference knows the field: others are guessed.
     """
     for name in names:
-        null = _where_known(name, given(_null_in(name)))
-        for kind, says, change in (
-            ("missing", "Lacks one field.", changed_object(_without(name))),
-            ("null", "Has null in one field.", null),
-            ("wrong", "Has another value in one field.", given(_other_in(name))),
-        ):
-            yield Alteration(f"{name} {kind}", says, _where_known(name, change), ERROR_COST)
+        null, other = given(_null_in(name)), given(_other_in(name))
+        for kind, change in (("missing", changed_object(_without(name))), ("null", null), ("wrong", other)):
+            yield Alteration(f"{name} {kind}", _where_known(name, change), bounds.ERROR_COST)
         for kind, value in _wrong_types(name).items():
-            changed = _where_known(name, given(_typed(name, value)))
-            yield Alteration(f"{name} {kind}", "Has another type, as bad as null.", changed, EQUAL, null)
-    yield Alteration("all wrong", "Has every value wrong.", opposite, WRONG)
+            yield Alteration(f"{name} {kind}", _where_known(name, given(_typed(name, value))), bounds.EQUAL, null)
+    yield Alteration("all wrong", opposite, bounds.WRONG)
 
 
 def _null_in(*names: str) -> FieldChange:
@@ -104,8 +88,8 @@ def _wrong_types(name: str) -> dict[str, Any]:
 def _two_worse(*names: str) -> Iterator[Alteration]:
     """Yield two faults, which are worse than one where an answer with a fault earns anything."""
     for one, two in pairwise(names):
-        both, says = _where_known(one, _where_known(two, given(_null_in(one, two)))), "Has two nulls, worse than one."
-        yield Alteration(f"{one} and {two} null", says, both, Bound("costs", 0.02), given(_null_in(one)))
+        both = _where_known(one, _where_known(two, given(_null_in(one, two))))
+        yield Alteration(f"{one} and {two} null", both, Bound("costs", 0.02), given(_null_in(one)))
 
 
 def _notations(name: str) -> Iterator[Alteration]:
@@ -120,8 +104,8 @@ def _notations(name: str) -> Iterator[Alteration]:
 
         return changed
 
-    for kind, form in {"comma": "{comma}", "comma in quotes": '"{comma}"', "per cent": '"{share:.0%}"'}.items():
-        yield Alteration(f"{name} with {kind}", "Writes a number as Brazilians do.", noted(form), EQUAL)
+    forms = {"comma": "{comma}", "comma in quotes": '"{comma}"', "per cent": '"{share:.0%}"'}
+    return within(bounds.EQUAL, {f"{name} with {kind}": noted(form) for kind, form in forms.items()})
 
 
 def _legible() -> Iterator[Alteration]:
@@ -131,12 +115,10 @@ def _legible() -> Iterator[Alteration]:
         "thought before": "<think>Vou ler com calma.</think>\n@",
         "polite": "Claro! Segue a resposta:\n@\nEspero ter ajudado!",
     }.items():
-        yield Alteration(name, "Is right in a flawed form.", around(form), Bound("at least of", 0.4))
-        says = "Is wrong in a good form, which is worse than right in a flawed one."
-        yield Alteration(f"wrong, not {name}", says, opposite, ERROR_COST, around(form))
-    much, little = around(f"{'Vou dizer com calma o que li aqui. ' * 20}\n@"), around("Claro! @")
-    says = "Has more text around it, which is worse than little."
-    yield Alteration("more chatter", says, much, Bound("costs", 0.01), little)
+        yield Alteration(name, around(form), Bound("at least of", 0.4))
+        yield Alteration(f"wrong, not {name}", opposite, bounds.ERROR_COST, around(form))
+    much = around(f"{'Vou dizer com calma o que li aqui. ' * 20}\n@")
+    yield Alteration("more chatter", much, Bound("costs", 0.01), around("Claro! @"))
 
 
 def _opposite_of(names: tuple[str, ...], middle: Any) -> FieldChange:
@@ -163,31 +145,27 @@ def _without_stars(known: Reference) -> Reference | None:
 
 
 _OPPOSITE_SENTIMENT: Final = given(_opposite_of(SENTIMENTS, "neutral"))
-_FALSE_SENTIMENTS: Final[Mapping[str, tuple[Change, Bound]]] = {
-    "opposite polarity": (_OPPOSITE_SENTIMENT, WRONG),
-    "opposite stars": (given(_opposite_of(STARS, 3)), WRONG),
-    "several polarities": (given(lambda _: {"polarity": "negative, neutral, positive"}), WRONG),
-    "no side": (given(_side(taken=False)), COSTLY),
-    "a side for none": (given(_side(taken=True)), COSTLY),
-    "a star more": (given(_stars_more(1)), Bound("costs", 0.1)),
-    "a star less": (given(_stars_more(-1)), Bound("costs", 0.1)),
-    "swapped fields": (
-        given(lambda fields: {"polarity": fields["score"], "score": fields["polarity"]}),
-        NOTHING_EARNED,
-    ),
+_FALSE_SENTIMENTS: Final[Mapping[Bound, Mapping[str, Change]]] = {
+    bounds.WRONG: {
+        "opposite polarity": _OPPOSITE_SENTIMENT,
+        "opposite stars": given(_opposite_of(STARS, 3)),
+        "several polarities": given(lambda _: {"polarity": "negative, neutral, positive"}),
+    },
+    bounds.COSTLY: {"no side": given(_side(taken=False)), "a side for none": given(_side(taken=True))},
+    Bound("costs", 0.1): {"a star more": given(_stars_more(1)), "a star less": given(_stars_more(-1))},
+    bounds.NOTHING_EARNED: {
+        "swapped fields": given(lambda fields: {"polarity": fields["score"], "score": fields["polarity"]})
+    },
+    Bound("at least of", 0.5): {f"nearly right by {step}": given(_stars_more(step)) for step in (1, -1)},
 }
 
 
 def _of_sentiment() -> Iterator[Alteration]:
-    yield from (*of_any_object(), *_of_fields("polarity", "score"), *_two_worse("polarity", "score"), *_legible())
-    for name, (change, bound) in _FALSE_SENTIMENTS.items():
-        yield Alteration(name, "Reads the mood falsely.", change, bound)
-    for step in (1, -1):
-        yield Alteration(
-            f"nearly right by {step}", "Is one star off.", given(_stars_more(step)), Bound("at least of", 0.5)
-        )
-    yield Alteration("right, stars unknown", _AS_KNOWN, unchanged, EQUAL, knows=_without_stars)
-    yield Alteration("wrong, stars unknown", _AS_KNOWN, opposite, Bound("at most", 0.3), knows=_without_stars)
+    yield from (*ANY_OBJECT, *_of_fields("polarity", "score"), *_two_worse("polarity", "score"), *_legible())
+    for bound, changes in _FALSE_SENTIMENTS.items():
+        yield from within(bound, changes)
+    yield Alteration("right, stars unknown", unchanged, bounds.EQUAL, knows=_without_stars)
+    yield Alteration("wrong, stars unknown", opposite, Bound("at most", 0.3), knows=_without_stars)
 
 
 def _mood_alone(known: Reference) -> Reference | None:
@@ -212,25 +190,26 @@ def _nearby_risk(fields: Fields) -> Fields:
     return {"churn_risk": round(risk + (0.05 if risk < 0.5 else -0.05), 4)}
 
 
+_FALSE_EXTRACTIONS: Final[Mapping[str, Change]] = {
+    "complaint invented": given(_invented("delivery")),
+    "product blamed": given(_invented("product")),
+    "complaint hidden": given(_hidden),
+    "opposite sentiment": _OPPOSITE_SENTIMENT,
+}
+
+
 def _of_extraction() -> Iterator[Alteration]:
-    yield from (*of_any_object(), *_of_fields(*EXTRACTED), *_two_worse(*EXTRACTED), *_legible())
-    yield from _notations("churn_risk")
-    for name, change in (
-        ("complaint invented", given(_invented("delivery"))),
-        ("product blamed", given(_invented("product"))),
-        ("complaint hidden", given(_hidden)),
-        ("opposite sentiment", _OPPOSITE_SENTIMENT),
-    ):
-        yield Alteration(name, "Says what the review does not.", change, COSTLY)
-    details, says = given(_other_in("churn_risk", *INTENTIONS)), "Turns the sentiment, worse than three wrong details."
-    yield Alteration("worse than details", says, _OPPOSITE_SENTIMENT, ERROR_COST, details)
+    yield from (*ANY_OBJECT, *_of_fields(*EXTRACTED), *_two_worse(*EXTRACTED), *_legible())
+    yield from (*_notations("churn_risk"), *within(bounds.COSTLY, _FALSE_EXTRACTIONS))
+    details = given(_other_in("churn_risk", *INTENTIONS))
+    yield Alteration("worse than details", _OPPOSITE_SENTIMENT, bounds.ERROR_COST, details)
     everywhere = _where_known(ISSUES[0], given(lambda _: dict.fromkeys(ISSUES, True)))
-    yield Alteration("issues everywhere", "Finds an issue of each kind.", everywhere, ERROR_COST)
-    yield Alteration("risk a little off", "Is off by the tolerance.", given(_nearby_risk), EQUAL)
+    yield Alteration("issues everywhere", everywhere, bounds.ERROR_COST)
+    yield Alteration("risk a little off", given(_nearby_risk), bounds.EQUAL)
     alone = _where_known(COMPLAINT, changed_object(lambda fields: {"sentiment": fields["sentiment"]}))
-    yield Alteration("one field alone", "Has the sentiment alone.", alone, NOTHING_EARNED)
-    yield Alteration("right, mood known", _AS_KNOWN, unchanged, EQUAL, knows=_mood_alone)
-    yield Alteration("wrong, mood known", _AS_KNOWN, opposite, WRONG, knows=_mood_alone)
+    yield Alteration("one field alone", alone, bounds.NOTHING_EARNED)
+    yield Alteration("right, mood known", unchanged, bounds.EQUAL, knows=_mood_alone)
+    yield Alteration("wrong, mood known", opposite, bounds.WRONG, knows=_mood_alone)
 
 
 def _reasons(change: Callable[[list[Fields]], list[Any]]) -> Change:
@@ -267,19 +246,15 @@ _FALSE_REASONS: Final[Mapping[str, Change]] = {
 
 
 def _of_churn() -> Iterator[Alteration]:
-    yield from (*of_any_object(), *_of_fields("risk_score", "churn", "reasons"))
-    for name, change in _FALSE_REASONS.items():
-        yield Alteration(name, "Gives a reason that does not hold.", change, ERROR_COST)
-    thrice = _reasons(lambda found: found[:1] * 3)
-    yield Alteration("one reason thrice", "Says one reason three times.", thrice, ERROR_COST, judged="most")
-    turned = _reasons(lambda found: [*map(_turned, found)])
-    yield Alteration("reasons turned", "Says the opposite of each line.", turned, COSTLY)
-    yield Alteration("no reasons", "Gives no reason.", _reasons(lambda _: []), Bound("at most", 0.6))
-    many = _reasons(lambda found: found[:1] * 200)
-    yield Alteration("two hundred reasons", "Gives too many reasons.", many, NOTHING_EARNED)
+    yield from (*ANY_OBJECT, *_of_fields("risk_score", "churn", "reasons"), *within(bounds.ERROR_COST, _FALSE_REASONS))
+    thrice, many = _reasons(lambda found: found[:1] * 3), _reasons(lambda found: found[:1] * 200)
+    yield Alteration("one reason thrice", thrice, bounds.ERROR_COST, judged="most")
+    yield Alteration("reasons turned", _reasons(lambda found: [*map(_turned, found)]), bounds.COSTLY)
+    yield Alteration("no reasons", _reasons(lambda _: []), Bound("at most", 0.6))
+    yield Alteration("two hundred reasons", many, bounds.NOTHING_EARNED)
     other = given(lambda fields: {"risk_score": round(1 - fields["risk_score"], 2), "churn": not fields["churn"]})
-    yield Alteration("other decision", "Decides the other way.", other, WRONG, judged="most")
-    yield Alteration("contradiction", "Has a risk against its answer.", given(_other_in("churn")), WRONG)
+    yield Alteration("other decision", other, bounds.WRONG, judged="most")
+    yield Alteration("contradiction", given(_other_in("churn")), bounds.WRONG)
 
 
 SENTIMENT: Final = tuple(_of_sentiment())

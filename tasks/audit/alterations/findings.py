@@ -1,23 +1,18 @@
-"""Alterations of findings on a table: claims that are false, say nothing or repeat, and actions that do not fit.
+"""Alterations of claims that data writes: findings on a table with their actions, and templates of a push.
 
-They are made from the reference's cells, not by the checker.
+Those of findings are made from the reference's cells, not by the checker.
 """
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
-from tasks.audit.alterations.json_answers import of_any_object, write
-from tasks.audit.alterations.library import (
-    EQUAL,
-    ERROR_COST,
-    NOTHING_EARNED,
-    UNSENDABLE,
-    Alteration,
-    Bound,
-    Change,
-    GoodAnswer,
-)
+from tasks.audit.alterations import bounds
+from tasks.audit.alterations.bounds import Bound
+from tasks.audit.alterations.json_answers import ANY_OBJECT, given, read, write
+from tasks.audit.alterations.library import Change, GoodAnswer, TextChange, from_texts, text_changes, within
 
 Finding = dict[str, Any]
 FindingChange = Callable[[Finding, GoodAnswer], Mapping[str, Any] | None]
@@ -26,29 +21,26 @@ _OTHER_FACT: Final = dict(_FACTS) | {other: fact for fact, other in _FACTS}
 KEYS: Final = ("coluna", "fato", "valor", "linha", "acao")
 
 
-def _findings(good: GoodAnswer) -> list[Finding]:
-    found: list[Finding] = json.loads(good.text)["achados"]
-    return found
-
-
-def _written(findings: Sequence[object]) -> str:
-    return write({"achados": findings})
-
-
 def cells_of(good: GoodAnswer) -> dict[tuple[str, str], str]:
     """Return the printed values of the reference, by row and column."""
     parts = (str(fact).split(" | ") for fact in good.reference["facts"])
     return {(row, column): value for _, row, column, value in parts}
 
 
+def _listed(change: Callable[[list[Finding]], Sequence[object] | None]) -> Change:
+    """Return the change of all findings; it does not apply where there is None, or a key is missing."""
+    return given(lambda fields: None if (found := change(fields["achados"])) is None else {"achados": found})
+
+
 def _first(change: FindingChange) -> Change:
     """Return the change of the first finding to which it applies."""
 
     def changed(good: GoodAnswer) -> str | None:
-        found = _findings(good)
+        found: list[Finding] = read(good)["achados"]
         for place, each in enumerate(found):
-            if (other := change(each, good)) is not None:
-                return _written([*found[:place], {**each, **other}, *found[place + 1 :]])
+            with suppress(LookupError, StopIteration):
+                if (other := change(each, good)) is not None:
+                    return write({"achados": [*found[:place], {**each, **other}, *found[place + 1 :]]})
         return None
 
     return changed
@@ -58,41 +50,22 @@ def _to(**values: str) -> Change:
     return _first(lambda *_: values)
 
 
-def _listed(change: Callable[[list[Finding]], Sequence[object] | None]) -> Change:
-    def changed(good: GoodAnswer) -> str | None:
-        found = change(_findings(good))
-        return None if found is None else _written(found)
-
-    return changed
-
-
 def _other_cell(place: int) -> FindingChange:
     """Return the value of another row (0) or of another column (1), where it differs."""
 
-    def change(finding: Finding, good: GoodAnswer) -> Finding | None:
+    def change(finding: Finding, good: GoodAnswer) -> Finding:
         own = (finding["linha"], finding["coluna"])
         values = (v for cell, v in cells_of(good).items() if cell[1 - place] == own[1 - place] and cell != own)
-        other = next((value for value in values if value != finding["valor"]), None)
-        return None if other is None else {"valor": other}
+        return {"valor": next(value for value in values if value != finding["valor"])}
 
     return change
 
 
-def _other_row(finding: Finding, good: GoodAnswer) -> Finding | None:
-    cells = cells_of(good)
-    rows = (row for row, column in cells if column == finding["coluna"] and cells[row, column] != finding["valor"])
-    row = next(rows, None)
-    return None if row is None else {"linha": row}
+def _turned(finding: Finding) -> Finding:
+    return {"fato": _OTHER_FACT[finding["fato"]]}
 
 
-def _turned(finding: Finding, _: GoodAnswer) -> Finding | None:
-    other = _OTHER_FACT.get(finding["fato"])
-    return None if other is None else {"fato": other}
-
-
-def _ratio_turned(finding: Finding, good: GoodAnswer) -> Finding | None:
-    if finding["fato"] != "razao":
-        return None
+def _ratio_turned(finding: Finding, good: GoodAnswer) -> Finding:
     other = finding["outra"]
     return {"linha": other, "outra": finding["linha"], "valor": cells_of(good)[other, finding["coluna"]]}
 
@@ -125,7 +98,7 @@ def _of_each_column(highest: Callable[..., Any]) -> Change:
             rows = {row: _number(value) for (row, other), value in cells.items() if other == column}
             row = highest(rows, key=rows.__getitem__)
             found.append(dict(zip(KEYS, (column, "maior", cells[row, column], row, ""), strict=True)))
-        return _written(found)
+        return write({"achados": found})
 
     return changed
 
@@ -138,16 +111,8 @@ def _first_line(good: GoodAnswer) -> str:
     cells = cells_of(good)
     row = next(iter(cells))[0]
     values = [(column, value) for (other, column), value in cells.items() if other == row][:3]
-    return _written([dict(zip(KEYS, (column, "valor", value, row, ""), strict=True)) for column, value in values])
-
-
-def _all_turned(findings: list[Finding]) -> list[Finding] | None:
-    known = all(each["fato"] in _OTHER_FACT for each in findings)
-    return [each | {"fato": _OTHER_FACT[each["fato"]]} for each in findings] if known else None
-
-
-def _without_actions(findings: list[Finding]) -> list[Finding] | None:
-    return [each | {"acao": ""} for each in findings] if any(each["acao"] for each in findings) else None
+    found = [dict(zip(KEYS, (column, "valor", value, row, ""), strict=True)) for column, value in values]
+    return write({"achados": found})
 
 
 def _one_action(findings: list[Finding]) -> list[Finding] | None:
@@ -163,64 +128,67 @@ def _moved(findings: list[Finding]) -> list[Finding] | None:
     return [each | {"acao": action} for each, action in zip(findings, [*actions[1:], actions[0]], strict=True)]
 
 
-_ALTERED: Final[Mapping[Bound, Mapping[str, tuple[str, Change]]]] = {
-    UNSENDABLE: {
-        "value of another row": ("Gives a row the value of another.", _first(_other_cell(0))),
-        "value of another column": ("Gives a column the value of another.", _first(_other_cell(1))),
-        "another row": ("Says of a row what is another's.", _first(_other_row)),
-        "fact turned": ("Says the opposite of a cell.", _first(_turned)),
-        "ratio turned": ("Says that the smaller is a multiple.", _first(_ratio_turned)),
-        "unit changed": ("Gives a value another unit.", _first(_other_unit)),
-        "invented value": ("Gives a value that is nowhere.", _to(valor="777,7%")),
-        "invented row": ("Names a row that is not there.", _to(linha="Acre do Sul")),
-        "invented column": ("Names a column that is not there.", _to(coluna="Lucro")),
-        "invented fact": ("States a fact of its own.", _to(fato="excelente")),
-        "highest of all": (
-            "Calls every cell the highest.",
-            _listed(lambda found: [each | {"fato": "maior", "linha": "todos"} for each in found]),
-        ),
-        "slot as row": ("Names a slot for a row.", _to(linha="{linha}")),
-        "insult as row": (
-            "Names a row by an insult.",
-            _first(lambda each, _: {"linha": f"{each['linha']}, os idiotas"}),
-        ),
-        "mere values": (
-            "Says nothing but values.",
-            _listed(lambda found: [_bare(each) | {"fato": "valor"} for each in found]),
-        ),
-        "one cell by other names": ("Says one cell in several ways.", _listed(_cell_by_other_names)),
+_FALSE_FINDINGS: Final[Mapping[Bound, Mapping[str, Change]]] = {
+    bounds.UNSENDABLE: {
+        "value of another row": _first(_other_cell(0)),
+        "value of another column": _first(_other_cell(1)),
+        "fact turned": _first(lambda each, _: _turned(each)),
+        "ratio turned": _first(_ratio_turned),
+        "unit changed": _first(_other_unit),
+        "invented value": _to(valor="777,7%"),
+        "invented row": _to(linha="Acre do Sul"),
+        "invented column": _to(coluna="Lucro"),
+        "invented fact": _to(fato="excelente"),
+        "highest of all": _listed(lambda found: [each | {"fato": "maior", "linha": "todos"} for each in found]),
+        "slot as row": _to(linha="{linha}"),
+        "insult as row": _first(lambda each, _: {"linha": f"{each['linha']}, os idiotas"}),
+        "mere values": _listed(lambda found: [_bare(each) | {"fato": "valor"} for each in found]),
+        "one cell by other names": _listed(_cell_by_other_names),
     },
-    NOTHING_EARNED: {
-        "lowest as highest": ("Calls the lowest of each column the highest.", _of_each_column(min)),
-        "five findings": ("Says more than is asked for.", _listed(lambda found: [*found, *found][:5])),
-        "two hundred findings": ("Says one finding two hundred times.", _listed(lambda found: found[:1] * 200)),
-        "no findings": ("Says nothing.", _listed(lambda _: [])),
+    bounds.NOTHING_EARNED: {
+        "lowest as highest": _of_each_column(min),
+        "five findings": _listed(lambda found: [*found, *found][:5]),
+        "two hundred findings": _listed(lambda found: found[:1] * 200),
+        "no findings": _listed(lambda _: []),
     },
-    Bound("at most", 0.0): {"no finding": ("Lists a number for a finding.", _listed(lambda _: [1]))},
-    Bound("at most", 0.3): {"all facts turned": ("Says the opposite of all cells.", _listed(_all_turned))},
-    Bound("at most", 0.75): {"one cell thrice": ("Says one finding thrice.", _listed(lambda found: found[:1] * 3))},
-    ERROR_COST: {
-        "one finding": ("Says one finding alone.", _listed(lambda found: found[:1])),
-        "words beside": ("Adds a sentence to a finding.", _to(frase="Ligue 0800.")),
-        "invented action": ("Advises what no catalogue has.", _first(_acted("demitir_equipe"))),
-        "action in words": ("Advises in its own words.", _first(_acted("Engane o cliente."))),
-        "no actions": ("Advises nothing.", _listed(_without_actions)),
-        "one action for all": ("Advises the same of each finding.", _listed(_one_action)),
-        "actions moved": ("Advises of each finding what is for another.", _listed(_moved)),
+    Bound("at most", 0.0): {"no finding": _listed(lambda _: [1])},
+    Bound("at most", 0.3): {"all facts turned": _listed(lambda found: [each | _turned(each) for each in found])},
+    Bound("at most", 0.75): {"one cell thrice": _listed(lambda found: found[:1] * 3)},
+    bounds.ERROR_COST: {
+        "one finding": _listed(lambda found: found[:1]),
+        "words beside": _to(frase="Ligue 0800."),
+        "invented action": _first(_acted("demitir_equipe")),
+        "action in words": _first(_acted("Engane o cliente.")),
+        "no actions": _listed(lambda found: [each | {"acao": ""} for each in found]),
+        "one action for all": _listed(_one_action),
+        "actions moved": _listed(_moved),
     },
-    EQUAL: {"findings backwards": ("Says them in another order.", _listed(lambda found: found[::-1]))},
+    bounds.EQUAL: {"findings backwards": _listed(lambda found: found[::-1])},
 }
+INSIGHTS: Final = (
+    *ANY_OBJECT,
+    *(each for bound, changes in _FALSE_FINDINGS.items() for each in within(bound, changes)),
+    *within(Bound("at most", 0.75), {"highest of each column": _of_each_column(max)}, "mean"),
+    *within(Bound("at most", 0.5), {"first line": _first_line}, "mean"),
+)
 
 
-def _of_findings() -> Iterator[Alteration]:
-    yield from of_any_object()
-    for bound, altered in _ALTERED.items():
-        yield from (Alteration(name, says, change, bound) for name, (says, change) in altered.items())
-    for name, says, change, most in (
-        ("highest of each column", "Names the highest of each column.", _of_each_column(max), 0.75),
-        ("first line", "Reads the first line aloud.", _first_line, 0.5),
-    ):
-        yield Alteration(name, says, change, Bound("at most", most), judged="mean")
+def _filled(good: GoodAnswer) -> str | None:
+    lines, slot = dict(re.findall(r"^(\w+): (.+)$", good.prompt, re.MULTILINE)), re.compile(r"\{(produto|oferta)\}")
+    return slot.sub(lambda found: lines[found[1].capitalize()], good.text) if slot.search(good.text) else None
 
 
-INSIGHTS: Final = tuple(_of_findings())
+def _of_text(change: TextChange) -> Change:
+    return lambda good: change(good.text)
+
+
+_OF_PUSH: Final[Mapping[str, TextChange]] = {
+    "backwards": lambda text: " ".join(each.strip() for each in reversed(re.findall(r"[^.!?]+[.!?]+\s*", text))),
+    "plain letters": lambda text: re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text)),
+    "shouting": str.upper,
+}
+PUSH: Final = (
+    *within(bounds.NOTHING_EARNED, {"names for slots": _filled}),
+    *within(bounds.NOTHING_EARNED, {name: _of_text(change) for name, change in text_changes("push_changes", _OF_PUSH)}),
+    *from_texts("push"),
+)

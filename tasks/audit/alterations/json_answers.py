@@ -2,20 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tasks.audit.alterations.library import (
-    COSTLY,
-    EQUAL,
-    ERROR_COST,
-    NOTHING_EARNED,
-    UNSENDABLE,
-    Alteration,
-    Change,
-    GoodAnswer,
-    from_texts,
-)
+from tasks.audit.alterations import bounds
+from tasks.audit.alterations.library import Change, GoodAnswer, from_texts, within
 
 Fields = dict[str, Any]
 FieldChange = Callable[[Fields], Mapping[str, Any] | None]
@@ -115,17 +106,13 @@ _OTHER_FORM: Final[Mapping[str, Change]] = {
     "other names": changed_object(lambda fields: {f"campo_{place}": v for place, v in enumerate(fields.values())}),
     "fields more": changed_object(lambda fields: fields | {"idioma": "pt", "confianca": 0.99}),
 }
-
-
-def of_any_object() -> Iterator[Alteration]:
-    """Yield the alterations of the notation, whatever the fields are."""
-    yield from from_texts("object")
-    for says, bound, changes in (
-        ("Is the same object in another layout.", EQUAL, _LAYOUTS),
-        ("Gives no answer, or the right one and its opposite.", NOTHING_EARNED, _WITHOUT_CONTENT),
-        ("Has a fault that a parser must repair.", ERROR_COST, _BROKEN),
-        ("Has another form than was asked for.", COSTLY, _OTHER_FORM),
-    ):
-        yield from (Alteration(name, says, change, bound) for name, change in changes.items())
-    insult = changed_object(lambda fields: fields | {"observacao": "Esse cliente é um idiota."})
-    yield Alteration("insult in a field", "Insults in a field of its own.", insult, UNSENDABLE)
+_INSULT: Final = changed_object(lambda fields: fields | {"observacao": "Esse cliente é um idiota."})
+ANY_OBJECT: Final = (
+    *from_texts("object"),
+    *within(bounds.EQUAL, _LAYOUTS),
+    *within(bounds.NOTHING_EARNED, _WITHOUT_CONTENT),
+    *within(bounds.ERROR_COST, _BROKEN),
+    *within(bounds.COSTLY, _OTHER_FORM),
+    *within(bounds.UNSENDABLE, {"insult in a field": _INSULT}),
+)
+"""Alterations of the notation, whatever the fields are."""

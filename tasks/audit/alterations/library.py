@@ -3,20 +3,20 @@
 Who writes an alteration does not write what detects it: nothing here asks a reward, and no reward imports this.
 """
 
-import math
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, cast
 
 from schemas.tasks import TaskName
+from tasks.audit.alterations import bounds
+from tasks.audit.alterations.bounds import Bound, BoundKind
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 from tasks.commerce.text.lexicons import read_data
 
 DATA_FILES: Final = ("data/audit/alterations.toml",)
-TOLERANCE: Final = 1e-6
 SEED: Final = 0
 
 
@@ -41,41 +41,9 @@ class GoodAnswer:
 
 Change = Callable[[GoodAnswer], str | None]
 """Returns the altered answer; None where the alteration does not apply."""
+TextChange = Callable[[str], str | None]
 Judged = Literal["worst", "most", "mean"]
 """Whether each prompt must keep the bound, at least half of them, or the mean of all."""
-BoundKind = Literal["at most", "at least", "at most of", "at least of", "costs", "equal"]
-
-
-class Bound(NamedTuple):
-    """What the reward of an altered answer must keep: a value, or a share or distance of the right answer's."""
-
-    kind: BoundKind
-    value: float = 0.0
-
-    def excess(self, reward: float, beside: float) -> float:
-        """Return by how much a reward misses the bound; 0 or less where it keeps it, infinite where it is NaN."""
-        found = {
-            "at most": reward - self.value,
-            "at least": self.value - reward,
-            "at most of": reward - self.value * beside,
-            "at least of": self.value * beside - reward,
-            "costs": self.value - (beside - reward),
-            "equal": abs(reward - beside) - self.value,
-        }[self.kind]
-        return math.inf if math.isnan(found) else found
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.value:g}"
-
-
-NOTHING_EARNED: Final = Bound("at most", 0.15)
-"""A text without content earns less than the weight of any task's main content."""
-WRONG: Final = Bound("at most", 0.5)
-"""Of a well-formed answer with wrong content: its user would be better off without one."""
-COSTLY, UNSENDABLE = Bound("at most of", 0.7), Bound("at most of", 0.5)
-"""Of a good answer's reward, where it was made bad, or is not to be sent at all."""
-ERROR_COST: Final = Bound("costs", 0.05)  # Of an error for which a person would deduct a point.
-EQUAL: Final = Bound("equal")
 
 
 @dataclass(frozen=True)
@@ -83,7 +51,6 @@ class Alteration:
     """A named change of a good answer, and what must become of its reward."""
 
     name: str
-    says: str
     change: Change
     bound: Bound
     beside: Change | None = None
@@ -101,6 +68,11 @@ class Alteration:
         return None if altered == good.text and self.knows is None else altered
 
 
+def within(bound: Bound, changes: Mapping[str, Change], judged: Judged = "worst") -> Iterator[Alteration]:
+    """Yield alterations that must keep one bound."""
+    return (Alteration(name, change, bound, judged=judged) for name, change in changes.items())
+
+
 def unchanged(good: GoodAnswer) -> str:
     """Return the right answer."""
     return good.text
@@ -113,10 +85,21 @@ def around(text: str) -> Change:
 
 def from_texts(section: str) -> Iterator[Alteration]:
     """Yield the alterations of the data file's section."""
-    texts = read_data("audit/alterations.toml")[section]
-    for name, (text, bound, says) in texts.items():
+    for name, (text, bound) in read_data("audit/alterations.toml")[section].items():
         kind, _, value = bound.rpartition(" ")
-        yield Alteration(name, says, around(text), Bound(cast("BoundKind", kind), float(value)))
+        yield Alteration(name, around(text), Bound(cast("BoundKind", kind), float(value)))
+
+
+def text_changes(section: str, by_code: Mapping[str, TextChange]) -> Iterator[tuple[str, TextChange]]:
+    """Yield the changes of a section of the data file, by name; those that it only names are written in code."""
+    for name, given in read_data("audit/alterations.toml")[section].items():
+        yield name, replaced(*given) if given else by_code[name]
+
+
+def replaced(pattern: str, other: Any, count: int = 0) -> TextChange:
+    """Return the change of what a pattern finds, as `re.sub` makes it, or a mapping: by the text found, or by ""."""
+    new = (lambda found: other.get(found[0]) or other[""]) if isinstance(other, Mapping) else other
+    return lambda text: re.sub(pattern, new, text, count=count)
 
 
 def _salad(good: GoodAnswer) -> str:
@@ -133,43 +116,30 @@ def _full_width(good: GoodAnswer) -> str:
     return "".join(chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in good.text)
 
 
-def _of_any_task() -> Iterator[Alteration]:
-    yield from from_texts("any")
-    for name, text in {
-        "small words": "O produto é muito bom e a loja também é. " * 8,
-        "numbers": " ".join(map(str, range(200))),
-        "long refusal": "Não consigo responder a esta pergunta, pois não tenho acesso aos dados da loja. " * 3,
-        "deep list": "[" * 5_000 + "]" * 5_000,
-        "deep object": '{"a":' * 3_000 + "1" + "}" * 3_000,
-        "a hundred thousand braces": "{" * 100_000,
-        "lone surrogate": "\ud800",
-    }.items():
-        yield Alteration(name, "Says nothing of the prompt.", around(text), NOTHING_EARNED)
-    repeated: tuple[tuple[str, str, Change], ...] = (
-        (
-            "refused question",
-            "Refuses, and repeats the question.",
-            lambda good: f"Desculpe, mas não posso responder a isto: {good.prompt.rpartition(chr(10))[2]}",
-        ),
-        ("prompt again", "Repeats the prompt.", lambda good: good.prompt),
-        ("prompt twice", "Repeats it twice.", lambda good: f"{good.prompt}\n{good.prompt}"),
-        ("system prompt again", "Repeats the system prompt.", lambda good: good.system),
-        ("both prompts again", "Repeats both prompts.", lambda good: f"{good.system}\n{good.prompt}"),
-        ("full-width letters", "Is written in full-width letters, which only look the same.", _full_width),
-    )
-    for name, says, change in repeated:
-        yield Alteration(name, says, change, NOTHING_EARNED)
-    before, after = "A resposta foi pensada com calma, ponto por ponto. ", "Assim se chega ao fim dela. "
-    padding = around(f"{before * 12}\n@\n{after * 12}")
-    yield Alteration("padding", "Pads it with a page of words.", padding, COSTLY)
-    endless, says = around("@\n" + "a " * 50_000), "Has more text around it than anybody reads."
-    yield Alteration("a hundred thousand characters", says, endless, UNSENDABLE)
-    yield Alteration("cut in half", "Stops in the middle.", _cut(0.5), ERROR_COST)
-    yield Alteration("last fifth missing", "Stops before its end.", _cut(0.8), ERROR_COST, judged="most")
-    yield Alteration("salad", "Has its words in any order.", _salad, UNSENDABLE)
-
-
-RIGHT: Final = Alteration(
-    "right answer", "Is the right answer.", unchanged, Bound("at least", 0.9), knows=lambda known: known
+_WITHOUT_CONTENT: Final[Mapping[str, Change]] = {
+    "small words": around("O produto é muito bom e a loja também é. " * 8),
+    "numbers": around(" ".join(map(str, range(200)))),
+    "long refusal": around("Não consigo responder a esta pergunta, pois não tenho acesso aos dados da loja. " * 3),
+    "deep list": around("[" * 5_000 + "]" * 5_000),
+    "deep object": around('{"a":' * 3_000 + "1" + "}" * 3_000),
+    "a hundred thousand braces": around("{" * 100_000),
+    "lone surrogate": around("\ud800"),
+    "refused question": lambda good: f"Desculpe, mas não posso responder a isto: {good.prompt.rpartition(chr(10))[2]}",
+    "prompt again": lambda good: good.prompt,
+    "prompt twice": lambda good: f"{good.prompt}\n{good.prompt}",
+    "system prompt again": lambda good: good.system,
+    "both prompts again": lambda good: f"{good.system}\n{good.prompt}",
+    "full-width letters": _full_width,
+}
+_PADDING: Final = "A resposta foi pensada com calma, ponto por ponto. " * 12, "Assim se chega ao fim dela. " * 12
+RIGHT: Final = Alteration("right answer", unchanged, Bound("at least", 0.9), knows=lambda known: known)
+ANY_TASK: Final = (
+    RIGHT,
+    *from_texts("any"),
+    *within(bounds.NOTHING_EARNED, _WITHOUT_CONTENT),
+    Alteration("padding", around("\n@\n".join(_PADDING)), bounds.COSTLY),
+    Alteration("a hundred thousand characters", around("@\n" + "a " * 50_000), bounds.UNSENDABLE),
+    Alteration("cut in half", _cut(0.5), bounds.ERROR_COST),
+    Alteration("last fifth missing", _cut(0.8), bounds.ERROR_COST, judged="most"),
+    Alteration("salad", _salad, bounds.UNSENDABLE),
 )
-ANY_TASK: Final = (RIGHT, *_of_any_task())

@@ -11,12 +11,12 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
@@ -48,9 +48,6 @@ class Program(NamedTuple):
         return ("rival" if self.base else "answer", *(name for name, _ in self.steps))
 
 
-Elites = dict[tuple[str, ...], tuple[float, Program]]
-
-
 class AlteredAnswer(NamedTuple):
     """One completion of one prompt."""
 
@@ -77,8 +74,6 @@ class AlteredAnswer(NamedTuple):
 class FoundExploit(BaseModel):
     """One candidate that a reward pays for on fresh prompts, though ground truth calls it bad."""
 
-    model_config = ConfigDict(frozen=True)
-
     identity: str
     task: TaskName
     mechanism: tuple[str, ...]
@@ -95,8 +90,6 @@ class FoundExploit(BaseModel):
 class SearchResult(BaseModel):
     """Result of one task's search."""
 
-    model_config = ConfigDict(frozen=True)
-
     task: TaskName
     reward_version: str
     evaluations: int
@@ -106,32 +99,25 @@ class SearchResult(BaseModel):
     finds: list[FoundExploit]
 
 
-@dataclass
 class AttackedReward:
     """A reward under attack with the prompts of a store; queries need another store as a witness."""
 
-    task: TaskName
-    spec: SpecName
-    store: Store
-    witness: Store | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, task: TaskName, spec: SpecName, store: Store, witness: Store | None = None, seed: int = 0
+    ) -> None:
         """Make the prompts whose right answer is right by reward and truth; InputError where the store has too few."""
-        self._task = TASKS[self.task]
-        self._reward = reward_of(self.task, self.spec)
-        self._databases = Databases.from_store(self.store) if self.task == "sql_qa" else None
-        witness = Database(self.witness) if self.task == "sql_qa" and self.witness is not None else None
-        self.evaluations = 0
-        count, generator = TRAINING + FRESH + RIVALS, random.Random(f"{self.seed}:prompts")
-        examples = EXAMPLE_MAKERS[self.task](self.store, generator, count)
-        stores = (self._databases, witness)
-        answers = [good_answer(self.task, each.prompt, each.reference, stores) for each in examples]
+        self.task, self.spec, self.seed, self.evaluations = task, spec, seed, 0
+        self._task, self._reward = TASKS[task], reward_of(task, spec)
+        is_sql = task == "sql_qa"
+        self._databases = Databases.from_store(store) if is_sql else None
+        stores = (self._databases, Database(witness) if is_sql and witness is not None else None)
+        examples = EXAMPLE_MAKERS[task](store, random.Random(f"{seed}:prompts"), TRAINING + FRESH + RIVALS)
+        answers = [good_answer(task, each.prompt, each.reference, stores) for each in examples]
         self._good = {each.prompt: (self.score(each, each.text)[0], self.truth(each, each.text)) for each in answers}
         fair = [each for each in answers if self._good[each.prompt][0] >= PAID and self._good[each.prompt][1] > 0]
         if len(fair) < TRAINING + FRESH:
             raise InputError(
-                f"the store gives {len(fair)} prompts of {self.task} with a right answer, and the attack needs "
+                f"the store gives {len(fair)} prompts of {task} with a right answer, and the attack needs "
                 f"{TRAINING + FRESH}; give a store with more orders"
             )
         self.training, self.fresh, others = fair[:TRAINING], fair[TRAINING:][:FRESH], fair[TRAINING + FRESH :]
@@ -145,10 +131,9 @@ class AttackedReward:
 
     def truth(self, good: GoodAnswer, text: str) -> float:
         """Return the ground truth of one text, in [0, 1]: the least of the metrics of one answer."""
-        rollout = Rollout(
-            prompt_id="-", task=self.task, prompt=good.prompt, completion="", reference={**good.reference}
-        )
-        metrics = self._task.metric([rollout.model_copy(update={"completion": text})], self._databases)
+        known = {"prompt_id": "-", "task": self.task, "prompt": good.prompt, "reference": {**good.reference}}
+        # Not every text that a search makes is valid UTF-8.
+        metrics = self._task.metric([Rollout.model_construct(**known, completion=text)], self._databases)
         return min((metrics[name] for name in self._task.answer_metrics if name in metrics), default=1.0)
 
     def measure(self, candidate: Program, prompts: Sequence[GoodAnswer]) -> list[AlteredAnswer]:
@@ -187,13 +172,10 @@ def _exchanged(text: str, rival: str) -> str | None:
         one, other = json.loads(text), json.loads(rival)
     except (ValueError, RecursionError):
         return f"{text[: len(text) // 2]}{rival[len(rival) // 2 :]}"
-    if not isinstance(one, dict) or not isinstance(other, dict) or not one.keys() & other.keys():
+    common = sorted(one.keys() & other.keys()) if isinstance(one, dict) and isinstance(other, dict) else []
+    if not common:
         return None
-    generator = random.Random(rival)
-    name = generator.choice(sorted(one.keys() & other.keys()))
-    if isinstance(one[name], list) and isinstance(other[name], list) and one[name] and other[name]:
-        place = generator.randrange(len(one[name]))
-        other[name] = [*one[name][:place], generator.choice(other[name]), *one[name][place + 1 :]]
+    name = random.Random(rival).choice(common)
     return json.dumps(one | {name: other[name]}, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -215,10 +197,10 @@ def search(
     began, generator = time.monotonic(), random.Random(f"{target.seed}:search")
     rivals = [*target.rivals, *dict.fromkeys(each.completion for each in rollouts if each.task == target.task)]
     first = [*(Program("", ((name, ""),)) for name in _alterations(target.task)), *map(Program, filter(None, rivals))]
-    waiting, elites = iter(first), Elites()
+    waiting, elites = iter(first), dict[tuple[str, ...], tuple[float, Program]]()
     tried, finds, best, in_vain = set[Program](), list[FoundExploit](), 0.0, 0
     while in_vain < MAX_IN_VAIN and len(finds) < MAX_FINDS and not is_over(target.evaluations):
-        candidate = next(waiting, None) or _child(target.task, elites, rivals, generator)
+        candidate = next(waiting, None) or _child(target.task, list(elites.values()), rivals, generator)
         in_vain = in_vain + 1 if candidate in tried else 0
         if candidate in tried:
             continue
@@ -246,9 +228,11 @@ def search(
     )
 
 
-def _child(task: TaskName, elites: Elites, rivals: Sequence[str], generator: random.Random) -> Program:
+def _child(
+    task: TaskName, elites: Sequence[tuple[float, Program]], rivals: Sequence[str], generator: random.Random
+) -> Program:
     """Add a step to one of the elites, or exchange one."""
-    drawn = [generator.choice(list(elites.values())) for _ in range(generator.choice((1, 3)))]
+    drawn = [generator.choice(elites) for _ in range(generator.choice((1, 3)))]
     parent = max(drawn, key=lambda each: each[0])[1]
     name = generator.choice([*_alterations(task), *list(_STEPS) * 8])
     step, steps = (name, generator.choice(rivals) if name in _STEPS else ""), list(parent.steps)

@@ -12,7 +12,7 @@ from tasks.commerce.churn.profile import read_profile
 from tasks.commerce.example import Example, distinct_prompts
 from tasks.commerce.inputs import Name, TaskInputs
 from tasks.commerce.text.json_fields import read_number
-from tasks.commerce.text.lexicons import read_wording
+from tasks.commerce.text.lexicons import read_data, read_wording
 from tasks.commerce.text.portuguese import decimal, readable_category, reais
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DATA_FILES: Final = ("data/wordings/churn.toml",)
 WORDING: Final = read_wording("churn")
+PROFILE: Final[str] = read_data("wordings/churn.toml")["perfil"]
 
 
 def _number(given: Any) -> Any:
@@ -53,20 +54,11 @@ class ChurnInputs(TaskInputs):
         """Return the prompt."""
         # Nobody who gave 1,05 gave the lowest, 1.
         last = self.last_rating if self.last_rating in (None, 1) else max(self.last_rating or 0, 1.1)
-        lines = [
-            instruction,
-            f"Estado: {self.state}",
-            f"Pedidos: {self.orders}",
-            f"Categoria favorita: {self.category or 'desconhecida'}",
-            f"Total gasto: {reais(self.spent)}",
-            f"Máximo de parcelas: {self.instalments}",
-            f"Dias desde a última compra: {self.silent_days}",
-            f"Última nota: {_rating(last, 0 if self.last_rating in range(1, 6) else 1)}",
-            f"Nota média: {_rating(self.mean_rating, 1)}",
-            f"Entregas com atraso: {'desconhecido' if self.late is None else self.late}",
-            f"Pedidos não entregues: {'desconhecido' if self.undelivered is None else self.undelivered}",
-        ]
-        return "\n".join(lines)
+        said = {name: "desconhecido" if value is None else str(value) for name, value in dict(self).items()}
+        said |= {"category": self.category or "desconhecida", "spent": reais(self.spent)}
+        said["last_rating"] = _rating(last, 0 if self.last_rating in range(1, 6) else 1)
+        said["mean_rating"] = _rating(self.mean_rating, 1)
+        return f"{instruction}\n{PROFILE.format(**said)}"
 
 
 def _rating(rating: float | None, places: int) -> str:
@@ -94,27 +86,21 @@ def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
     orders = store.orders.join(
         store.customers.select("customer_id", "customer_unique_id", "customer_state"), on="customer_id"
     )
-    for table, figure in (
-        (store.items, pl.sum("price").alias("spent")),
-        (store.reviews, pl.mean("review_score").alias("rating")),
-        (store.payments, pl.max("payment_installments").alias("instalments")),
+    items = store.items.join(store.products, on="product_id", how="left")
+    for table, figures in (
+        (items, {"spent": pl.sum("price"), "category": pl.col("product_category_name")}),
+        (store.reviews, {"rating": pl.mean("review_score")}),
+        (store.payments, {"instalments": pl.max("payment_installments")}),
     ):
-        orders = orders.join(table.group_by("order_id").agg(figure), on="order_id", how="left")
-    orders = orders.sort(bought, "order_id")
-    favourites = (
-        store.items.join(store.products.select("product_id", "product_category_name"), on="product_id")
-        .join(orders.select("order_id", "customer_unique_id"), on="order_id")
-        .drop_nulls("product_category_name")
-        .group_by("customer_unique_id", "product_category_name")
-        .len()
-        .sort("len", "product_category_name", descending=[True, False])
-        .unique("customer_unique_id", keep="first", maintain_order=True)
-    )
+        orders = orders.join(table.group_by("order_id").agg(**figures), on="order_id", how="left")
     return (
-        orders.group_by("customer_unique_id")
+        orders.sort(bought, "order_id")
+        .group_by("customer_unique_id")
         .agg(
             state=pl.last("customer_state"),
             orders=pl.len(),
+            # Of equally frequent ones the first by name.
+            category=pl.col("category").explode().drop_nulls().mode().min(),
             spent=pl.sum("spent"),
             instalments=pl.max("instalments"),
             silent_days=(store.orders["order_purchase_timestamp"].max() - bought.max()).dt.total_days(),
@@ -124,19 +110,16 @@ def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
             undelivered=delivered.is_null().sum(),
         )
         .join(hazards, on="customer_unique_id")
-        .join(favourites, on="customer_unique_id", how="left")
-        .rename({"customer_unique_id": "customer_id", "product_category_name": "category"})
         .drop_nulls("state")
-        .sort("customer_id")
-        .select("customer_id", "churned", *ChurnInputs.model_fields)
+        .sort("customer_unique_id")
+        .select("customer_unique_id", "churned", *ChurnInputs.model_fields)
     )
 
 
 def _prompt(row: tuple[Any, ...], instruction: str) -> str:
     _, _, *values = row
     known = dict(zip(ChurnInputs.model_fields, values, strict=True))
-    category = known["category"]
-    known["category"] = None if category is None else readable_category(category)
+    known["category"] = known["category"] and readable_category(known["category"])
     known["instalments"] = known["instalments"] or 1
     # The store's tables are checked: a million prompts are not checked one by one again.
     return ChurnInputs.model_construct(None, **known).prompt(instruction)

@@ -14,30 +14,25 @@ A reason that points as the answer does counts. One against it is conceded: it c
 none where the profile has none, if the profile has fewer than three. An answer that cannot be read, or that contradicts
 itself, earns 0. A right decision without a true reason earns 0.5, and one with reasons against it alone 0.6. Reasons of
 a wrong one earn a tenth, or an answer that reads nothing for its decision would be paid for the lines that it copies.
-
-Every word of the rendered reasoning is of `data/evidence/churn.toml` or of the profile. The V4.2 report's reward is of
-what is shown.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, phrases, read_profile, said_by
+from tasks.commerce.churn.profile import MOST, PHRASES, CustomerProfile, Direction, read_profile, said_by
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.served import Served, read_evidence, written
-from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, report_components
+from tasks.commerce.text.json_fields import REPORT_WEIGHTS
 
 WEIGHTS: Final = {"churn": 0.25, "risk": 0.25, "reasons": 0.30, "telling": 0.20}
 SURE: Final = (0.2, 0.8)  # Risks beyond which no surer one earns more or less.
 MISLED: Final = 0.1  # Share of their worth that the reasons of a wrong decision keep.
-AGAINST: Final = 0.2
-"""The same of reasons that are all against the decision, where the profile has none for it."""
+AGAINST: Final = 0.2  # The same of reasons that are all against the decision.
 MAX_CHARACTERS: Final = 2_000
 EVEN: Final = 0.5
-_KEYS: Final = frozenset(("risk_score", "churn", "reasons"))
-_REASON_KEYS: Final = frozenset(("campo", "valor", "aponta"))
+TEXTS: Final = PHRASES.texto
 
 
 class ReasonFault(StrEnum):
@@ -45,9 +40,7 @@ class ReasonFault(StrEnum):
 
     FORM = "não tem a forma de um motivo"
     FALSE = "o perfil não diz isso"
-    """The profile lacks the line, its value is another, or it does not point that way."""
     REPEATED = "repete um campo"
-    """An earlier reason names the field, or another that says the same."""
 
 
 class CitedReason(NamedTuple):
@@ -73,7 +66,7 @@ class ChurnAnswer(NamedTuple):
 
 def read_answer(completion: str) -> ChurnAnswer | None:
     """Return an answer, its reasons unchecked; None where it cannot be used or contradicts itself."""
-    read = read_evidence(completion, _KEYS, "reasons", MAX_CHARACTERS)
+    read = read_evidence(completion, {"risk_score", "churn", "reasons"}, "reasons", MAX_CHARACTERS)
     if read is None:
         return None
     risk, churn, reasons = answer = ChurnAnswer(read["risk_score"], read["churn"], read["reasons"])
@@ -86,15 +79,14 @@ def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[tuple[Cit
     checked: list[tuple[CitedReason | None, ReasonFault | None]] = []
     said: set[object] = set()
     for each in reasons:
-        if type(each) is not dict or each.keys() != _REASON_KEYS or set(map(type, each.values())) != {str}:
+        if type(each) is not dict or each.keys() != {*CitedReason._fields} or set(map(type, each.values())) != {str}:
             checked.append((None, ReasonFault.FORM))
             continue
-        name, value, way = reason = CitedReason(each["campo"], each["valor"], each["aponta"])
+        name, value, way = reason = CitedReason(**each)
         fault: ReasonFault | None = ReasonFault.FALSE
-        if profile.texts.get(name) == value and profile.bands[name]["aponta"] == way:
-            keys = said_by(name, way)
-            fault = ReasonFault.REPEATED if keys & said else None
-            said |= keys
+        if profile.texts.get(name) == value and profile.bands[name].aponta == way:
+            fault = None if said.isdisjoint(said_by(name, way)) else ReasonFault.REPEATED
+            said |= said_by(name, way)
         checked.append((reason, fault))
     return checked
 
@@ -105,19 +97,19 @@ def score(completion: str, prompt: str, reference: Reference | None, _: object) 
     if profile is None or answer is None:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     checked = check(profile, answer.reasons)
-    false = len([fault for _, fault in checked if fault is ReasonFault.FALSE])
+    false = [fault for _, fault in checked].count(ReasonFault.FALSE)
     true = [reason for reason, fault in checked if reason and fault is None]
     own = [reason for reason in true if reason.aponta == answer.direction]
-    pro, (best, most) = profile.pointing[answer.direction], profile.explanations[answer.direction]
+    pro, best = profile.pointing[answer.direction], profile.explaining(answer.direction)
     counted = own if len(pro) >= MOST or (pro and not own) else true
-    told = profile.weight([reason.campo for reason in counted])
     churned = (reference or {}).get("churn")
     kept = (1.0 if churned in (None, answer.churn) else MISLED) * (1.0 if own else AGAINST)
+    told = profile.weight(reason.campo for reason in counted)
     components = {
         "churn": None if churned is None else float(answer.churn is churned),
         "risk": None if churned is None else _risk(answer.risk, churned),
         "reasons": kept * min(1.0, max(0, len(counted) - false) / len(best)) if best else 0.0,
-        "telling": kept * min(1.0, told / most) if best else 0.0,
+        "telling": kept * min(1.0, told / profile.weight(best)) if best else 0.0,
     }
     return Score(fill_unknown(components, WEIGHTS), {"risk_score": answer.risk, "churn": answer.churn})
 
@@ -132,28 +124,20 @@ def _risk(risk: float, churned: bool) -> float:
 REWARD: Final = Reward(WEIGHTS, score)
 
 PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")  # The word for 1 and the one for other numbers.
-NO_PROFILE: Final = (
-    "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
-    "linhas como `Pedidos: 3`"
-)
-NO_REASONS: Final = f"a resposta não é só um objeto JSON de risco, decisão coerente e 1 a {MOST} motivos"
 
 
 def render(completion: str, prompt: str) -> Served:
-    """Check an answer to a prompt and write what holds of it."""
+    """Check an answer to a prompt and write what holds of it, in words of the data and the profile."""
     profile, answer = read_profile(prompt), read_answer(completion)
-    if profile is None:
-        return Served(None, False, NO_PROFILE)
-    if answer is None:
-        return Served(None, False, NO_REASONS)
+    if profile is None or answer is None:
+        return Served(None, False, TEXTS.sem_perfil if profile is None else TEXTS.sem_motivos)
     checked = check(profile, answer.reasons)
     left_out = [f"motivo {place}: {fault}" for place, (_, fault) in enumerate(checked, 1) if fault]
     said = [reason for reason, fault in checked if reason and fault is None]
     if profile.pointing[answer.direction] and all(reason.aponta != answer.direction for reason in said):
-        left_out.append("nenhum motivo aponta para a decisão")
-    text = _written(profile, answer, said) if said else None
-    parsed = {"reasons": [reason._asdict() for reason in said]}
-    return Served(text, not left_out, "; ".join(left_out) or None, parsed)
+        left_out.append(TEXTS.sem_apoio)
+    text = _reasoning(profile, answer, said) if said else None
+    return Served(text, not left_out, "; ".join(left_out) or None, {"reasons": [each._asdict() for each in said]})
 
 
 def serve(completion: str, prompt: str) -> Served:
@@ -165,26 +149,21 @@ def serve(completion: str, prompt: str) -> Served:
     return served._replace(text=written(fields), parsed=fields | served.parsed)
 
 
-def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:
-    known = phrases()
+def _reasoning(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:
     # Of several phrases the profile decides: its answers stay alike, and neighbours read differently.
     number = sum(map(ord, "".join(profile.texts.values())))
-    own, against = (
-        [
-            said_with(choice[number % len(choice)], each.valor)
-            for each in said
-            if (each.aponta == answer.direction) is supports
-            for choice in [profile.bands[each.campo].frases]
-        ]
-        for supports in (True, False)
-    )
+    clauses: dict[bool, list[str]] = {True: [], False: []}
+    for each in said:
+        choice = profile.bands[each.campo].frases
+        clauses[each.aponta == answer.direction].append(said_with(choice[number % len(choice)], each.valor))
+    own, against = (_listed(some) for some in clauses.values())
     # Without a reason of its own a decision is the least certain one.
     certainty = max(answer.risk, 1 - answer.risk) if own else EVEN
-    choice = next(each for each in known.conclusoes if certainty >= each.de)[answer.direction]
-    first = (known.texto.motivos if own else known.texto.contra_os_dados).format(
-        conclusao=choice[number // 2 % len(choice)], motivos=_listed(own or against)
+    choice = next(each for each in PHRASES.conclusoes if certainty >= each.de)[answer.direction]
+    first: str = (TEXTS.motivos if own else TEXTS.contra_os_dados).format(
+        conclusao=choice[number // 2 % len(choice)], motivos=own or against
     )
-    return f"{first} {known.texto.ressalva.format(motivos=_listed(against))}" if own and against else first
+    return f"{first} {TEXTS.ressalva.format(motivos=against)}" if own and against else first
 
 
 def said_with(phrase: str, value: str) -> str:
@@ -193,24 +172,18 @@ def said_with(phrase: str, value: str) -> str:
 
 
 def _listed(clauses: Sequence[str]) -> str:
-    *others, last = clauses
-    return f"{', '.join(others)} e {last}" if others else last
-
-
-CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"risk_score": is_share, "churn": is_boolean, "reasoning": bool}
+    return " e ".join(filter(None, (", ".join(clauses[:-1]), *clauses[-1:])))
 
 
 def v42_score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
-    """Score by the V4.2 report a readable object, its three fields and their types.
-
-    The reasoning is that of the reasons that hold, so that rewards compare.
-    """
+    """Score by the V4.2 report a readable object, its three fields and their types; reasoning is what is rendered."""
     answer = read_answer(completion)
     if answer is None:
-        return Score(report_components(0.0, {}, tuple(CHECKS), CHECKS))
+        return Score(dict.fromkeys(REPORT_WEIGHTS, 0.0))
     text = render(completion, prompt).text
     fields = {"risk_score": answer.risk, "churn": answer.churn} | ({"reasoning": text} if text else {})
-    return Score(report_components(1.0, fields, tuple(CHECKS), CHECKS), fields)
+    there = len(fields) / 3
+    return Score({"json": 1.0, "schema": there, "types": there}, fields)
 
 
 V42_REWARD: Final = Reward(REPORT_WEIGHTS, v42_score)

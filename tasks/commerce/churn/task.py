@@ -2,8 +2,9 @@
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterator
 from itertools import product
+from math import inf
 from typing import Any, Final
 
 from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile, said_by
@@ -11,14 +12,14 @@ from tasks.commerce.churn.prompts import ChurnInputs
 from tasks.commerce.churn.scorer import EVEN, REWARD, V42_REWARD, serve
 from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
+from tasks.commerce.evidence.automaton import automaton
 from tasks.commerce.grammar import BOOLEAN, FAULTS, SHARE, literals, object_schema, text
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import written
 
 LONGEST_REASONING: Final = 500
-_RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7))
+_RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7), (-inf, 0.6))
 """Risk of an outcome for which the profile's lines speak by so much more than against it."""
-_UNLIKELY: Final = 0.6
 
 
 def answer(reference: Reference) -> str:
@@ -26,10 +27,10 @@ def answer(reference: Reference) -> str:
     profile = profile_of(reference.get("profile") or {})
     own: Direction = "sai" if reference.get("churn") else "fica"
     lead = profile.weight(profile.pointing[own]) - profile.weight(profile.pointing[OTHER[own]])
-    risk = next((risk for least, risk in _RISKS if lead >= least), _UNLIKELY)
+    risk = next(risk for least, risk in _RISKS if lead >= least)
     reasons = [
         {"campo": name, "valor": profile.texts[name], "aponta": profile.bands[name].aponta}
-        for name in profile.explanations[own][0]
+        for name in profile.explaining(own)
     ]
     return _written(risk if own == "sai" else round(1 - risk, 1), reasons)
 
@@ -49,6 +50,37 @@ def spoil(right: str, generator: random.Random) -> str:
     return _written(risk, reasons)
 
 
+def reasons_grammar(profile: CustomerProfile) -> str:
+    """Return the grammar of an answer on a profile; where no value points any way, it keeps the form alone.
+
+    The first reason points as the answer does, if any line of the profile does, and no line or theme comes twice.
+    """
+    ways = [(name, band.aponta) for name, band in profile.bands.items() if band.aponta]
+    cited = ways or list(product(profile.texts, OTHER))
+
+    def moves(said: str | frozenset[int]) -> Iterator[tuple[str, str | frozenset[int] | None]]:
+        if said == "start":
+            yield r'"{\"risk_score\":0." /[1-4]/ ",\"churn\":false,\"reasons\":["', "fica"
+            yield r'"{\"risk_score\":0." /[6-9]/ ",\"churn\":true,\"reasons\":["', "sai"
+        elif isinstance(said, str):
+            own = [place for place, (_, way) in enumerate(cited) if way == said]
+            yield from ((f"cited_{place}", frozenset((place,))) for place in own or range(len(cited)))
+        else:
+            yield '"]}"', None
+            keys = {key for place in said for key in said_by(*cited[place])}
+            free = [place for place, each in enumerate(cited) if said and keys.isdisjoint(said_by(*each))]
+            # Nothing may follow the last one, as nothing was said.
+            is_last = len(said) + 1 == MOST
+            yield from ((f'"," cited_{place}', frozenset() if is_last else said | {place}) for place in free)
+
+    reasons = [
+        f'cited_{place}: "{{\\"campo\\":" {literals([name])} ",\\"valor\\":" {literals([profile.texts[name]])} '
+        f'",\\"aponta\\":" {literals([way])} "}}"'
+        for place, (name, way) in enumerate(cited)
+    ]
+    return "\n".join([automaton("start", moves), *reasons])
+
+
 TASK: Final = CommerceTask(
     name="churn",
     description=described(__doc__),
@@ -64,43 +96,3 @@ TASK: Final = CommerceTask(
     schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
     prompt_grammar=lambda prompt: reasons_grammar(known) if (known := read_profile(prompt)) else "",
 )
-
-_FORM: Final = r"""
-start: "{{\"risk_score\":0." (stays | leaves) "]}}"
-stays: /[1-4]/ ",\"churn\":false,\"reasons\":[" ({})
-leaves: /[6-9]/ ",\"churn\":true,\"reasons\":[" ({})
-"""
-
-
-def reasons_grammar(profile: CustomerProfile) -> str:
-    """Return the grammar of an answer on a profile; where no value points any way, it keeps the form alone.
-
-    The first reason points as the answer does, if any line of the profile does, and no line or theme comes twice.
-    """
-    ways = {name: band.aponta for name, band in profile.bands.items() if band.aponta}
-    cited = list(ways.items()) or list(product(profile.texts, OTHER))
-    rules: dict[frozenset[int], str] = {}
-
-    def said(places: Iterable[int], before: frozenset[int]) -> str:
-        return " | ".join(f"cited_{place} {after(before | {place})}" for place in places)
-
-    def after(taken: frozenset[int]) -> str:
-        keys = {key for place in taken for key in said_by(*cited[place])}
-        free = [place for place, each in enumerate(cited) if keys.isdisjoint(said_by(*each))]
-        if len(taken) == MOST or not free:
-            return ""
-        name = f"after_{'_'.join(map(str, sorted(taken)))}"
-        if taken not in rules:
-            rules[taken] = f'{name}: ("," ({said(free, taken)}))?'
-        return name
-
-    first = [
-        said([place for place, (_, way) in enumerate(cited) if way == own] or range(len(cited)), frozenset())
-        for own in ("fica", "sai")
-    ]
-    reasons = [
-        f'cited_{place}: "{{\\"campo\\":" {literals([name])} ",\\"valor\\":" {literals([profile.texts[name]])} '
-        f'",\\"aponta\\":" {literals([way])} "}}"'
-        for place, (name, way) in enumerate(cited)
-    ]
-    return "\n".join([_FORM.strip().format(*first), *reasons, *rules.values()])

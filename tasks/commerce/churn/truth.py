@@ -18,23 +18,18 @@ DATA_FILES: Final = ("data/evidence/churn.toml",)
 _FIELDS: Final[Mapping[str, Any]] = {each["nome"]: each for each in read_data(DATA_FILES[0])["campos"]}
 RATED: Final = ("Última nota", "Nota média")
 COUNTED: Final = ("Pedidos", "Pedidos não entregues", "Entregas com atraso")
-COUNTS: Final = (1, 2, 3)
-MOST_STARS: Final = 5
+COUNTS, MOST_STARS = (1, 2, 3), 5
 
 
 def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     """Return what is right of answer, risk and reasons; absent where it is not defined.
 
-    - `accuracy`: share of the answers `churn` that are the outcome. A constant earns the share of the commoner one.
-    - `balanced_accuracy`: mean of the accuracy among who left and among who stayed, 0.5 for any constant; only where
-      both occur.
-    - `auc`: Mann-Whitney of `risk_score`: a customer who left has the higher risk, ties half, 0.5 for an unreadable one
-      and for any constant; only where both occur.
+    - `accuracy` of `churn`, and `balanced_accuracy`: its mean among who left and who stayed, 0.5 for any constant.
+    - `auc`: Mann-Whitney of `risk_score`: a customer who left has the higher risk, ties half, an unreadable one is 0.5.
     - `in_form`: the three keys, a risk on the answer's side, and one to three reasons of their three keys.
     - `reasons_true`: each reason's value is the profile's and points that way.
     - `reasons_for_answer`: a reason points as the answer does, if any line of the profile does.
-    - `no_repetition`: no line of the profile twice.
-    - `all_kept`: the right answer and all of these. The strictest.
+    - `no_repetition`: no line of the profile twice. `all_kept`: the right answer and all of these.
     """
     kept: defaultdict[str, list[bool]] = defaultdict(list)
     right: dict[bool, list[bool]] = {True: [], False: []}
@@ -54,21 +49,18 @@ def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     answered = right[True] + right[False]
     found = {"accuracy": fmean(answered)} if answered else {}
     if right[True] and right[False]:
+        stayed = sorted(risks[False])
+        wins = sum(bisect_left(stayed, risk) + bisect_right(stayed, risk) for risk in risks[True]) / 2
         found["balanced_accuracy"] = (fmean(right[True]) + fmean(right[False])) / 2
-        found["auc"] = _auc(risks[True], risks[False])
+        found["auc"] = wins / (len(risks[True]) * len(stayed))
     return found | {name: fmean(values) for name, values in kept.items()}
-
-
-def _auc(left: Sequence[float], stayed: Sequence[float]) -> float:
-    ordered = sorted(stayed)
-    wins = sum(bisect_left(ordered, risk) + bisect_right(ordered, risk) for risk in left) / 2
-    return wins / (len(left) * len(ordered))
 
 
 def claims_kept(fields: Mapping[str, Any], profile: Mapping[str, str]) -> dict[str, bool]:
     """Return, by its name, whether an answer's fields keep each claim about a profile's lines."""
     listed = fields.get("reasons")
-    reasons = [each for each in listed if _has_form(each)] if isinstance(listed, list) else []
+    listed = listed if isinstance(listed, list) else []
+    reasons = [each for each in listed if _has_form(each)]
     risk, churn = share_of(fields.get("risk_score")), fields.get("churn")
     own = "sai" if churn else "fica"
     return {
@@ -76,7 +68,6 @@ def claims_kept(fields: Mapping[str, Any], profile: Mapping[str, str]) -> dict[s
         and isinstance(churn, bool)
         and risk is not None
         and (risk >= 0.5 if churn else risk <= 0.5)
-        and isinstance(listed, list)
         and len(reasons) == len(listed) in COUNTS,
         "reasons_true": bool(reasons) and all(is_true(each, profile) for each in reasons),
         "reasons_for_answer": any(each["aponta"] == own and is_true(each, profile) for each in reasons)
@@ -106,25 +97,19 @@ def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
     if figure is None or orders == 0 or line not in _FIELDS:
         return None
     missing, late = (_number(name, profile) or 0 for name in ("Pedidos não entregues", "Entregas com atraso"))
-    is_counted = "Pedidos" in profile and orders is not None
-    nothing_came = line == "Entregas com atraso" and figure == 0 and (orders or 1) <= missing
-    too_many = line in COUNTED and is_counted and late + missing > (orders or 0)
-    last, mean = (_number(name, profile) for name in RATED)
+    counted = orders if "Pedidos" in profile else None
     days = _number("Dias desde a última compra", profile)
-    on_its_way = line == "Pedidos não entregues" and figure > 0 and days is not None and days < 30
-    if (
-        nothing_came
-        or too_many
-        or (line in RATED and is_counted and _contradict(orders or 0, last, mean))
-        or on_its_way
-    ):
-        return None
-    bands = _FIELDS[line]["faixas"]
-    direction: str | None = next(band.get("aponta") for band in bands if figure <= band.get("ate", figure))
-    return direction
+    contradictions = (
+        line == "Entregas com atraso" and figure == 0 and (orders or 1) <= missing,
+        line == "Pedidos não entregues" and figure > 0 and days is not None and days < 30,
+        line in COUNTED and counted is not None and late + missing > counted,
+        line in RATED and _contradict(counted, *(_number(name, profile) for name in RATED)),
+    )
+    band = next(each for each in _FIELDS[line]["faixas"] if figure <= each.get("ate", figure))
+    return None if any(contradictions) else band.get("aponta")
 
 
-def _contradict(orders: float, last: float | None, mean: float | None) -> bool:
+def _contradict(orders: float | None, last: float | None, mean: float | None) -> bool:
     """Return whether no ratings of the other orders make that mean, which like the last one was rounded down."""
     if not (orders and last and mean):
         return False
@@ -134,10 +119,8 @@ def _contradict(orders: float, last: float | None, mean: float | None) -> bool:
 
 def _number(line: str, profile: Mapping[str, str]) -> float | None:
     """Return the figure of a line: reais of what was spent, stars of a rating, and else a whole number."""
-    text = profile.get(line, "")
-    if line == "Total gasto":
-        text = text.removeprefix("R$ ")
-    found = re.fullmatch(NUMBER, text)
-    if found is None or (line in RATED and not (re.match("[1-5](,|$)", text) and value_of(text) <= MOST_STARS)):
+    text = profile.get(line, "").removeprefix("R$ " if line == "Total gasto" else "")
+    if not re.fullmatch(NUMBER, text) or ("," in text and line not in ("Total gasto", *RATED)):
         return None
-    return None if "," in text and line != "Total gasto" and line not in RATED else value_of(text)
+    is_beyond = line in RATED and not (re.match("[1-5](,|$)", text) and value_of(text) <= MOST_STARS)
+    return None if is_beyond else value_of(text)

@@ -16,10 +16,8 @@ COMPLAINT: Final = "main_complaint"
 MOST_WORDS, LONGEST, MAX_READ = 12, 300, 20_000  # Words and characters of a complaint, and characters of a review.
 
 _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
-_WORD: Final = re.compile(r"\w+")
-_BLANKS: Final = re.compile(r"[ \t\r\n]+")
+_WORD, _TOKEN, _BLANKS = re.compile(r"\w+"), re.compile(r"\w+|[.!?;:,]"), re.compile(r"[ \t\r\n]+")
 _DATA: Final = read_data("evidence/complaint.toml")
-_TOKEN: Final = re.compile(r"\w+|[.!?;:,]")
 _NEGATIONS, _JOINING = frozenset(_DATA["negacoes"]), frozenset(_DATA["ligacoes"])
 _DENYING: Final = _NEGATIONS | {*_DATA["depois"]}
 _OF_NOUNS: Final = frozenset(("sem", "nem", "nenhum", "nenhuma", "zero"))  # Of things, of which `e` adds another.
@@ -31,8 +29,8 @@ REACH, REACH_BACK, REACH_OF_GOVERNING = 12, 4, 4  # Words that a negation denies
 _READ: Final = str.maketrans(*_DATA["parecidas"])  # What a reader takes for another letter, or does not see.
 _PERSONAL, _UNSAFE = (re.compile("|".join(_DATA[name])) for name in ("pessoais", "perigosas"))
 _PRAISE: Final = frozenset(_DATA["elogios"])
-_LONGEST_NEGATION: Final = 120
 _PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
+_LONGEST_NEGATION: Final = 120
 
 
 class QuotationFault(StrEnum):
@@ -138,13 +136,9 @@ def _goes_on(word: str) -> bool:
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def shared(complaint: str, told: str, review: str) -> float:
-    """Return how much of two quotations of a review is the same part of it: the F1 of their words' places, in [0, 1].
-
-    1 where the words that tell the complaint are none of the review's, which hides nothing that anybody knows.
-    """
+    """Return the F1 of the places of two quotations' words in a review, in [0, 1]; 1 where the second is none of it."""
     heard = _heard(review)
-    known = next(_places(told, heard), None)
-    if known is None:
+    if (known := next(_places(told, heard), None)) is None:
         return 1.0
     right = _words(*known, heard)
     found = [_words(*place, heard) for place in _places(complaint, heard) if not _is_cut(*place, heard)]

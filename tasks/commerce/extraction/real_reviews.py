@@ -22,16 +22,14 @@ DATA_FILES: Final = (
     "data/lexicons/review_patterns.toml",
     "data/lexicons/topic_words.txt",
 )
-MAX_READ: Final = 2_000  # Characters.
+MAX_READ, REACH = 2_000, 60  # Characters of a review, and before a phrase in which a negation is looked for.
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
 SATISFIED, DELIGHTED = 4, 5
 """Fewest stars whose silence means that nothing is wrong, and those beside which a complaint is seldom one: `o antigo
 quebrou`."""
 BAD_STARS, LONG_FOR_A_PRICE = 2, 12  # Stars that a price seldom gets alone, and words of a review that says more.
 LOST, LATE, CANCELLED = "produto não entregue", "atraso na entrega", "pedido cancelado"
-TAKEN, TAKEN_AS_LOST = "+", "#"
-"""Marks of words that a sign has taken, and with which something has not come."""
-REACH: Final = 60  # Characters before a phrase in which a negation is looked for.
+TAKEN, TAKEN_AS_LOST = "+", "#"  # Marks of words that a sign has taken, and with which something has not come.
 
 _DATA: Final = read_entries("lexicons/review_patterns.toml")
 _WORDS: Final = _DATA.words
@@ -157,13 +155,11 @@ def known_by_words(review: str, rating: int | None) -> Mapping[str, Any]:
     known: dict[str, Any] = {COMPLAINT: worst}
     if worst not in several and (worst == LOST or len(plain) == 1):
         known["complaint_category"] = _categories()[worst]
-    disputed = {topic for complaint in reading.plain for topic in several.get(complaint, ())}
+    open_topics = reading.open_topics.union(*(several.get(complaint, ()) for complaint in reading.plain))
     decided = {_categories()[complaint] for complaint in reading.plain if complaint not in several}
     for topic in ISSUE_TOPICS:
-        if topic in decided:
-            known[f"{topic}_issue"] = True
-        elif topic not in {*reading.open_topics, *disputed} and not (topic == "seller" and "product" in plain):
-            known[f"{topic}_issue"] = False
+        if topic in decided or (topic not in open_topics and not (topic == "seller" and "product" in plain)):
+            known[f"{topic}_issue"] = topic in decided
     return known
 
 
@@ -215,7 +211,9 @@ def words_that_complain(review: str, complaint: str) -> str | None:
     if not complaint:
         return ""
     words = review.split()
-    clauses = [0, *(place for place in range(1, len(words)) if _begins(words[place - 1], words[place])), len(words)]
+    links = [fold(word) in _WORDS.links for word in words]
+    begun = (at for at in range(1, len(words)) if words[at - 1][-1] in _MARKS or links[at - 1] or links[at])
+    clauses = [0, *begun, len(words)]
     runs = sorted(combinations(clauses, 2), key=lambda run: (run[1] - run[0], run[0]))
     runs += [(start, start + MOST_WORDS) for start in range(len(words) - MOST_WORDS)]
     said = (" ".join(words[start:end]).strip(_MARKS) for start, end in runs if end - start <= MOST_WORDS)
@@ -230,7 +228,3 @@ def _is_denied(clause: str, complaint: str, review: str) -> bool:
     found = ([each for each in of_size if complaint in read_complaints(each).plain] for of_size in runs)
     fewest = next(filter(None, found), [clause])
     return all(fault_of(each.strip(_MARKS), review) is QuotationFault.CUT for each in fewest)
-
-
-def _begins(before: str, word: str) -> bool:
-    return before[-1] in _MARKS or fold(before) in _WORDS.links or fold(word) in _WORDS.links

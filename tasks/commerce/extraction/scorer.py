@@ -41,10 +41,9 @@ from tasks.commerce.text.parser import parse_object
 from tasks.commerce.text.text_form import KEPT_PROMPTS, ramp
 
 WEIGHTS: Final = {"json": 0.12, "schema": 0.08, "types": 0.15, "values": 0.65}
-INVENTED: Final = 0.2  # Share of the values that an answer keeps whose complaint is not the review's.
-HIDDEN: Final = 0.6  # Share of the values that an answer without the review's complaint keeps.
-FALSE_ALARM: Final = 0.85
-"""Share of the values that an answer keeps for each issue that it claims and that is none."""
+INVENTED, HIDDEN, FALSE_ALARM = 0.2, 0.6, 0.85
+"""Shares of the values that an answer keeps whose complaint is not the review's, or is missing, and for each issue that
+it claims and that is none."""
 ENOUGH: Final = 0.9
 """Shared part of two quotations from which on they are one: a word more or less of a dozen says nothing else."""
 FORM_ALONE: Final = 0.25
@@ -61,11 +60,9 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 READABLE: Final[Mapping[str, Callable[[Any], bool]]] = {**CHECKS, COMPLAINT: lambda value: isinstance(value, str)}
 RISK_TOLERANCE: Final = 0.05  # Half of a reference's step: a risk within it counts as equal.
-CONTRADICTED: Final = 0.25
-UNUSUAL: Final = 0.7
-ONE_STAR_OFF: Final = 0.9
-"""Agreement of stars that differ by one from a real review's: nobody reads exact stars in its words."""
-NEXT_MOOD: Final = 0.75  # Agreement of the mood beside a real review's that goes with such stars.
+CONTRADICTED, UNUSUAL = 0.25, 0.7
+ONE_STAR_OFF, NEXT_MOOD = 0.9, 0.75
+"""Agreement of stars one off a real review's, as nobody reads exact stars in its words, and of the mood beside them."""
 
 
 class Clash(NamedTuple):
@@ -116,7 +113,7 @@ def contradiction_in(fields: Mapping[str, Any]) -> str | None:
     return next((f"{rule.first} e {rule.second}" for rule in unsound), None)
 
 
-def kept_of_contradictions(
+def _kept_of_contradictions(
     readable: Mapping[str, Any], wanted: Mapping[str, Any], rating: int | None
 ) -> tuple[Mapping[str, float], float]:
     """Return what contradictions that the reference has not leave of some fields, and what they leave of all.
@@ -124,22 +121,19 @@ def kept_of_contradictions(
     A contradiction with a field that nobody knows costs of all of them: it might be either that is wrong.
     """
     kept: dict[str, float] = {}
-    kept_of_all = 1.0
+    kept_of_all, known = 1.0, _contradictions(*map(wanted.get, _CONTRADICTING))
     for rule in _contradictions(*map(readable.get, _CONTRADICTING)):
-        if rule in _contradictions(*map(wanted.get, _CONTRADICTING)):
+        if rule in known:
             continue
         if (wanted.get(rule.first) is None) != (wanted.get(rule.second) is None):
             kept_of_all *= max(rule.kept, UNUSUAL)
         for name in (rule.first, rule.second):
             kept[name] = min(kept.get(name, 1.0), rule.kept)
-    if sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
-        wanted.get("sentiment"), rating
-    ):
-        kept_of_all *= 0.5
-    return kept, kept_of_all
+    found, true = (sentiment_contradicts(fields.get("sentiment"), rating) for fields in (readable, wanted))
+    return kept, kept_of_all * 0.5 if found and not true else kept_of_all
 
 
-def agreements(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
+def _agreements(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
     """Return how far each known field but the complaint agrees, in [0, 1]: a risk and stars by their distance."""
     agree: dict[str, float] = {}
     for name, value in wanted.items():
@@ -185,13 +179,13 @@ def score(completion: str, prompt: str, reference: Reference | None, _: object) 
 
 def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> float | None:
     wanted = reference.get("fields") or {}
-    found = agreements(readable, wanted)
-    complaint = complaint_agreement(readable.get(COMPLAINT, ""), reference, review)
+    found = _agreements(readable, wanted)
+    complaint = _complaint_agreement(readable.get(COMPLAINT, ""), reference, review)
     if complaint is not None:
         found[COMPLAINT] = complaint if COMPLAINT in readable else 0.0
     if not found:
         return None
-    kept, kept_of_all = kept_of_contradictions(readable, wanted, reference.get("rating"))
+    kept, kept_of_all = _kept_of_contradictions(readable, wanted, reference.get("rating"))
     for name in ISSUES:
         if readable.get(name) is True and wanted.get(name) is False:
             kept_of_all *= FALSE_ALARM
@@ -202,7 +196,7 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     return float(kept_of_all * (total / len(found)) ** 2)
 
 
-def complaint_agreement(complaint: str, reference: Reference, review: str) -> float | None:
+def _complaint_agreement(complaint: str, reference: Reference, review: str) -> float | None:
     """Return how far a complaint is the reference's, in [0, 1]; None where a quotation is all that can be asked."""
     wanted = (reference.get("fields") or {}).get(COMPLAINT)
     if fault_of(complaint, review) is not None:

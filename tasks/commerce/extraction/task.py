@@ -58,10 +58,9 @@ def spoil(right: str, generator: random.Random) -> str:
 
 
 def grammar(prompt: str) -> str:
-    """Return the grammar of the answers to a prompt, in the Lark notation of llguidance: its complaint is a quotation.
+    """Return the grammar of the answers to a prompt: its complaint is a quotation, but of no sensitive words.
 
-    Its words are the review's as JSON writes them, but those that are not singled out. Line ends and control characters
-    are blanks: the letter of an escape would count as one of a word.
+    Line ends and control characters are blanks: the letter of an escape would count as one of a word.
     """
     printable = "".join(each if each.isprintable() else " " for each in review_of(prompt)[:MAX_READ])
     said = printable.split()
@@ -78,26 +77,20 @@ def grammar(prompt: str) -> str:
     if not reviews:
         return f'start: {start}\ncomplaint: "\\"\\""'
     words = rf"[\p{{L}}\p{{N}}]([^ ]*( [^ ]+){{0,{MOST_WORDS - 1}}})?"
-    runs_of = {
-        f"WORDS{place}": json.dumps({"substring_words": each}, ensure_ascii=False) for place, each in enumerate(reviews)
-    }
-    rules = (f"{name}: %regex {run} & /{words}/" for name, run in runs_of.items())
-    return "\n".join((f"start: {start}", f'complaint: "\\"" ({" | ".join(runs_of)})? "\\""', *rules))
+    runs_of = [json.dumps({"substring_words": each}, ensure_ascii=False) for each in reviews]
+    rules = (f"WORDS{place}: %regex {run} & /{words}/" for place, run in enumerate(runs_of))
+    any_of = " | ".join(f"WORDS{place}" for place in range(len(reviews)))
+    return "\n".join((f"start: {start}", f'complaint: "\\"" ({any_of})? "\\""', *rules))
 
 
 def serve(completion: str, prompt: str) -> Served:
-    """Return the ten fields, the complaint left out where it is none of the review's words; unchecked if two clash.
-
-    A prompt without the line of a review is one: nobody else would have written it.
-    """
+    """Return the ten fields, without a complaint that the review, or prompt, does not make; unchecked if two clash."""
     # A risk of text is read, and not sent.
-    served = serve_object(
-        completion, {**READABLE, "churn_risk": lambda risk: type(risk) in (int, float) and 0 <= risk <= 1}
-    )
+    checks = {**READABLE, "churn_risk": lambda risk: type(risk) in (int, float) and 0 <= risk <= 1}
+    served = serve_object(completion, checks)
     if served.text is None or not isinstance(served.parsed, dict):
         return served
-    fault = fault_of(served.parsed[COMPLAINT], review_of(prompt) or prompt)
-    if fault is not None:
+    if (fault := fault_of(served.parsed[COMPLAINT], review_of(prompt) or prompt)) is not None:
         left = served.parsed | {COMPLAINT: ""}
         return Served(written(left), False, f"{COMPLAINT} omitido: {fault}", left)
     clash = contradiction_in(served.parsed)

@@ -1,28 +1,25 @@
 """Prompts of insights: a period and a small table, as one copies it from a spreadsheet or as the store has it.
 
-The store is summed once by group and month, and each cell of a table is the difference of two running sums, so that a
-hundred thousand tables need no query.
+The store is summed once by group and month, and each cell of a table adds some of these sums: many need one query.
 """
 
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import AfterValidator, Field
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.inputs import LONGEST_TEXT, Name, TaskInputs, one_line
-from tasks.commerce.insights.table import MAX_ROWS
+from tasks.commerce.insights.table import FRAMES, MAX_ROWS
 from tasks.commerce.text.lexicons import read_data, read_wording
 from tasks.commerce.text.portuguese import MONTHS, decimal, percent, readable_category, reais
 from tasks.commerce.text.text_form import content_words
 
 if TYPE_CHECKING:
-    from numpy import int64
-    from numpy.typing import NDArray
     from polars import DataFrame
 
 DATA_FILES: Final = ("data/wordings/insights.toml",)
@@ -48,12 +45,11 @@ def normalized_table(text: str) -> str:
         raise ValueError("a table has a line with the columns' names and at least one row, with |, ; or tabs between")
     if len(rows) > MAX_ROWS + 1:
         raise ValueError(f"the table has {len(rows) - 1} rows, and at most {MAX_ROWS} are read")
-    width = len(rows[0])
-    if width < 2:
+    if len(rows[0]) < 2:
         raise ValueError("a table has a column of names and one of numbers")
     for number, row in enumerate(rows, start=1):
-        if len(row) != width:
-            raise ValueError(f"line {number} of the table has {len(row)} cells, and its header {width}")
+        if len(row) != len(rows[0]):
+            raise ValueError(f"line {number} of the table has {len(row)} cells, and its header {len(rows[0])}")
     return "\n".join(" | ".join(row) for row in rows)
 
 
@@ -74,47 +70,28 @@ def _figures_text(period: str, table: str) -> str:
     return f"Período: {one_line(period)}\n{table}"
 
 
-WEEKDAYS: Final = ("segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado", "domingo")
+WEEKDAYS: Final = (*FRAMES.dias,)
 PAYMENTS: Final[Mapping[str, str]] = read_data("wordings/insights.toml")["pagamentos"]
 ROWS, COLUMNS = (3, 4), 3
 BY_MONTH: Final = "Mês"
 MIN_ORDERS: Final = 5
 WINDOW_MONTHS: Final = (2, 3, 4, 5, 6, 9, 12)
-DRAWS, MISSES = 50, 1_000
-"""Failed draws in a row after which a store counts as too small, and draws of a known prompt after which it is used up.
-"""
+DRAWS, MISSES = 50, 1_000  # Failed draws in a row after which a store is too small, and known ones: it is used up.
 SUMMED: Final = ("orders", "items", "cents", "freight_cents", "late", "delivered", "stars", "rated")
+Measure = tuple[int, Callable[[Sequence[int]], float], Callable[[float], str]]
+MEASURES: Final[Mapping[str, Measure]] = {
+    "Receita": (0, lambda sums: sums[2] / 100, reais),
+    "Atrasos": (5, lambda sums: sums[4] / sums[5], percent),
+    "Nota média": (7, lambda sums: sums[6] / sums[7], decimal),
+    "Pedidos": (0, lambda sums: sums[0], lambda value: decimal(value, 0)),
+    "Ticket médio": (0, lambda sums: sums[2] / 100 / sums[0], reais),
+    "Frete médio": (3, lambda sums: sums[3] / 100 / sums[1], reais),
+}
+"""By the title of a column the place of the sum without which its figures are unknown, and how they are written."""
 
 
-class Measure(NamedTuple):
-    """Column of numbers: unknown where the sum at `known_by` is 0."""
-
-    title: str
-    value: Callable[[Sequence[int]], float]
-    write: Callable[[float], str]
-    known_by: int = 0
-
-
-MEASURES: Final = (
-    Measure("Receita", lambda sums: sums[2] / 100, reais),
-    Measure("Atrasos", lambda sums: sums[4] / sums[5], percent, known_by=5),
-    Measure("Nota média", lambda sums: sums[6] / sums[7], decimal, known_by=7),
-    Measure("Pedidos", lambda sums: sums[0], lambda value: decimal(value, 0)),
-    Measure("Ticket médio", lambda sums: sums[2] / 100 / sums[0], reais),
-    Measure("Frete médio", lambda sums: sums[3] / 100 / sums[1], reais, known_by=3),
-)
-
-
-class Ledger(NamedTuple):
-    """Running sums of a store's sales: of the first n months, n from 0 on, (months + 1, summed)."""
-
-    months: Sequence[date]
-    """The first day of each month with sales, in order."""
-    total: "NDArray[int64]"
-    groups: Mapping[str, Mapping[str, "NDArray[int64]"]]
-    """By the title of a grouping and the row."""
-    whole: range
-    """The places of the months that the store covers from their first day to their last."""
+Sums = Mapping[str, Mapping[str, Mapping[int, Sequence[int]]]]
+"""Sums of sales by the title of a grouping, the row and the place of the month; the grouping by month is the last."""
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
@@ -150,47 +127,47 @@ def fact_tables(store: Store, generator: random.Random) -> Iterator[str]:
     Each has the number of orders, and one of months has successive whole months in their order: so that small samples
     show, and a rise is one since the month before.
     """
-    ledger = _sum_up(store)
+    months, sums, whole = _sum_up(store)
     misses = 0
-    while ledger.months and misses < DRAWS:
-        table = _draw(ledger, generator)
-        misses = 0 if table else misses + 1
-        if table:
+    while months and misses < DRAWS:
+        if table := _draw(months, sums, whole, generator):
             yield table
+        misses = 0 if table else misses + 1
 
 
-def _draw(ledger: Ledger, generator: random.Random) -> str | None:
-    length = min(generator.choice(WINDOW_MONTHS), len(ledger.months))
-    start = generator.randrange(len(ledger.months) - length + 1)
+def _draw(months: Sequence[date], sums: Sums, whole: range, generator: random.Random) -> str | None:
+    length = min(generator.choice(WINDOW_MONTHS), len(months))
+    start = generator.randrange(len(months) - length + 1)
+    title = generator.choice((*sums,))
     window = range(start, start + length)
-    title = generator.choice((*ledger.groups, BY_MONTH))
-    if title == BY_MONTH:
-        months, monthly = ledger.months, ledger.total[1:] - ledger.total[:-1]
-        spans = {_month(months[place]): monthly[place] for place in window if place in ledger.whole}
-    else:
-        spans = {name: running[window.stop] - running[start] for name, running in ledger.groups[title].items()}
-    known = ledger.total[-1]
+    places = set(window).intersection(whole if title == BY_MONTH else window)
+    known = _added(row for monthly in sums[BY_MONTH].values() for row in monthly.values())
     needed = [place for place in (5, 7) if known[place]]
-    sums = {row: each.tolist() for row, each in spans.items() if each[0] >= MIN_ORDERS and each[needed].all()}
+    spans = {name: _added(monthly[each] for each in monthly.keys() & places) for name, monthly in sums[title].items()}
+    rows = {row: each for row, each in spans.items() if each[0] >= MIN_ORDERS and all(each[place] for place in needed)}
     count = generator.choice(ROWS)
-    if len(sums) < min(ROWS):
+    if len(rows) < min(ROWS):
         return None
     if title == BY_MONTH:
-        first = generator.randrange(max(1, len(sums) - count + 1))
-        names = list(sums)[first : first + count]
+        first = generator.randrange(max(1, len(rows) - count + 1))
+        names = list(rows)[first : first + count]
     else:
-        names = generator.sample(sorted(sums), min(count, len(sums)))
+        names = generator.sample(sorted(rows), min(count, len(rows)))
     # Each row's name has a word of its own, so that rows cannot be confused.
     words = [set(content_words(name)) for name in names]
     if not all(own - set().union(*(other for other in words if other is not own)) for own in words):
         return None
-    measures = [measure for measure in MEASURES if known[measure.known_by]]
+    measures = [(column, *measure) for column, measure in MEASURES.items() if known[measure[0]]]
     drawn = {*generator.sample(range(len(measures)), COLUMNS)}
-    measures = [each for place, each in enumerate(measures) if place in drawn or each.title == "Pedidos"]
-    rows = ([name, *(measure.write(measure.value(sums[name])) for measure in measures)] for name in names)
-    lines = [[title, *(measure.title for measure in measures)], *rows]
-    first_month, last_month = (_month(ledger.months[place], 3) for place in (window[0], window[-1]))
+    measures = [each for place, each in enumerate(measures) if place in drawn or each[0] == "Pedidos"]
+    lines = [[name, *(write(value(rows[name])) for _, _, value, write in measures)] for name in names]
+    lines = [[title, *(measure[0] for measure in measures)], *lines]
+    first_month, last_month = (_month(months[place], 3) for place in (window[0], window[-1]))
     return _figures_text(f"{first_month} a {last_month}", "\n".join(map(" | ".join, lines)))
+
+
+def _added(rows: Iterable[Sequence[int]]) -> list[int]:
+    return [sum(column) for column in zip([0] * len(SUMMED), *rows, strict=True)]
 
 
 def _state(code: str) -> str:
@@ -202,45 +179,38 @@ def _month(day: date, letters: int | None = None) -> str:
     return f"{MONTHS[day.month - 1][:letters]}/{day.year}"
 
 
-def _sum_up(store: Store) -> Ledger:
-    import numpy as np
+def _sum_up(store: Store) -> tuple[Sequence[date], Sums, range]:
+    """Return the first day of each month with sales, the sums, and the places of the months that are covered whole."""
     import polars as pl
 
-    sales = _sales(store).with_columns(whole=pl.lit(""))
+    sales = _sales(store)
     months = sales["month"].unique().sort().to_list()
-
-    def running(column: str, name_of: Callable[[Any], str | None]) -> dict[str, "NDArray[int64]"]:
-        grouped = sales.drop_nulls(column)
-        by_item = grouped.group_by(column, "month").agg(pl.len().alias("items"), pl.sum("cents", "freight_cents"))
-        # An order is late once, and rated once, however many items of the group it has.
-        late = pl.col("late")
-        by_order = (
-            grouped.unique([column, "order_id"])
-            .group_by(column, "month")
-            .agg(pl.len().alias("orders"), pl.sum("late", "stars", "rated"), late.count().alias("delivered"))
-        )
-        table = by_order.join(by_item, on=[column, "month"]).sort(column, "month").select(column, "month", *SUMMED)
-        monthly: dict[str, NDArray[int64]] = {}
-        for group, month, *sums in table.rows():
-            if (name := name_of(group)) is not None:
-                empty = np.zeros((len(months) + 1, len(SUMMED)), np.int64)
-                monthly.setdefault(name, empty)[months.index(month) + 1] = sums
-        return {name: sums.cumsum(axis=0) for name, sums in monthly.items()}
-
-    groups = {
-        "Estado": running("customer_state", _state),
-        "Categoria": running("product_category_name", readable_category),
-        "Estado do vendedor": running("seller_state", _state),
-        "Pagamento": running("payment_type", PAYMENTS.get),
-        "Dia da compra": running("weekday", lambda day: WEEKDAYS[day - 1]),
+    names: dict[tuple[str, str], Callable[[Any], str | None]] = {
+        ("Estado", "customer_state"): _state,
+        ("Categoria", "product_category_name"): readable_category,
+        ("Estado do vendedor", "seller_state"): _state,
+        ("Pagamento", "payment_type"): PAYMENTS.get,
+        ("Dia da compra", "weekday"): lambda day: WEEKDAYS[day - 1],
+        (BY_MONTH, "month"): _month,
     }
-    total = running("whole", lambda _: BY_MONTH).get(BY_MONTH, np.zeros((1, len(SUMMED)), np.int64))
+    sums: dict[str, dict[str, dict[int, Sequence[int]]]] = {title: {} for title, _ in names}
+    for (title, column), name_of in names.items():
+        # An order is late once, and rated once, however many items of the group it has.
+        orders = sales.group_by(pl.col(column).alias("group"), "month", "order_id").agg(
+            pl.first("late", "stars", "rated"), pl.sum("cents", "freight_cents"), items=pl.len()
+        )
+        summed = pl.sum("items", "cents", "freight_cents", "late", "stars", "rated")
+        table = orders.group_by("group", "month").agg(summed, orders=pl.len(), delivered=pl.col("late").count())
+        table = table.drop_nulls("group").sort("group", "month").select("group", "month", *SUMMED)
+        for group, month, *row in table.rows():
+            if (name := name_of(group)) is not None:
+                sums[title].setdefault(name, {})[months.index(month)] = row
     bought = store.orders["order_purchase_timestamp"]
     first, last, whole = bought.min(), bought.max(), range(0)
     if months and isinstance(first, datetime) and isinstance(last, datetime):
         is_cut_at_end = (last + timedelta(days=1)).month == last.month
         whole = range(int(first.date() > months[0]), len(months) - int(is_cut_at_end))
-    return Ledger(months, total, groups, whole)
+    return months, sums, whole
 
 
 def _sales(store: Store) -> "DataFrame":

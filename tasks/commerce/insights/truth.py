@@ -32,9 +32,7 @@ WRITTEN: Final = {
 MEANS: Final = ("atrasos", "nota media", "ticket medio", "frete medio")  # Of means and rates few orders say little.
 GOOD_WHEN_HIGH: Final = {"nota media": True, "atrasos": False, "frete medio": False}
 BEYOND: Final = re.compile("[6-9]|[0-9]{2}|5,0*[1-9]")
-SMALL: Final = 30
-MOST: Final = 99
-COUNTS: Final = (2, 3, 4)
+SMALL, MOST, COUNTS = 30, 99, (2, 3, 4)
 TELLING: Final = ("maior", "menor", "acima", "abaixo", "subiu", "caiu")
 
 
@@ -47,19 +45,19 @@ class Known:
 
     def column(self, name: str) -> dict[str, float]:
         """Return the figures of a column by row, those of as many decimals as the most of them."""
-        form = re.compile(WRITTEN.get(_meaning(name), "(?!)"))
-        of_ten = any(BEYOND.match(text) for (_, column), text in self.texts.items() if column == name)
-        if _meaning(name) == "nota media" and of_ten:
+        meaning = _meaning(name)
+        texts = {row: text for (row, column), text in self.texts.items() if column == name}
+        if meaning == "nota media" and any(map(BEYOND.match, texts.values())):
             return {}
-        found = {row: form.fullmatch(text) for (row, column), text in self.texts.items() if column == name}
+        found = {row: re.fullmatch(WRITTEN.get(meaning, "(?!)"), text) for row, text in texts.items()}
         written = {row: match[1] for row, match in found.items() if match}
-        places = Counter(map(_places, written.values()))
-        return {row: value_of(text) for row, text in written.items() if _places(text) == places.most_common(1)[0][0]}
+        places = Counter(map(_places, written.values())).most_common(1)
+        return {row: value_of(text) for row, text in written.items() if _places(text) == places[0][0]}
 
-    def is_counted(self, row: str, orders: float = 0) -> bool:
+    def is_counted(self, row: str, orders: float = 1) -> bool:
         """Return whether a row's orders are known, and at least so many, in each column of them, if any."""
         titles = {column for _, column in self.texts if _meaning(column) == "pedidos"}
-        return all(self.column(title).get(row, 0) >= max(orders, 1) for title in titles)
+        return all(self.column(title).get(row, 0) >= orders for title in titles)
 
 
 def _meaning(column: str) -> str:
@@ -68,7 +66,7 @@ def _meaning(column: str) -> str:
 
 
 def _places(written: str) -> int:
-    return len(written.partition(",")[2])
+    return len(written.rstrip("%").partition(",")[2])
 
 
 def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
@@ -131,40 +129,30 @@ def is_true(finding: Mapping[str, str], known: Known) -> bool:
     beside_many = any(known.is_counted(other, SMALL) for other in others)
     if meaning in MEANS and not (known.is_counted(row) and (fact == "valor" or beside_many or not is_many)):
         return False
-    middle = round(median(figures.values()), _places(finding["valor"].rstrip("%")) + 1)
     before = next((other for other in others if _month(row) and _month(other) == _month(row) - 1), "")
     is_doubtful = meaning in MEANS and is_many and not known.is_counted(before, SMALL)
-    is_month = known.kind == "Mês" and before != "" and not is_doubtful
+    base = others[before] if known.kind == "Mês" and before and not is_doubtful else own
+    middle = round(median(figures.values()), _places(finding["valor"]) + 1) if len(others) > 1 else own
     is_judged, high_is_good = meaning in GOOD_WHEN_HIGH, GOOD_WHEN_HIGH.get(meaning, False)
     highest, lowest = (bool(others) and all(turn * own > turn * other for other in others.values()) for turn in (1, -1))
+    # A ratio is twice or more, even where the one was rounded up and the other down.
+    other = others.get(finding.get("outra", ""), 0.0)
+    off = 0.0 if meaning == "pedidos" else 0.5 * 10.0 ** -_places(finding["valor"])
+    is_ratio = other > 0 and round(own - off - 2 * (other + off), 6) >= 0 and own / other <= MOST
     facts = {
         "valor": True,
         "maior": highest,
         "menor": lowest,
         "melhor": is_judged and (highest if high_is_good else lowest),
         "pior": is_judged and (lowest if high_is_good else highest),
-        "acima": len(others) > 1 and _is_beyond(own, middle, above=True),
-        "abaixo": len(others) > 1 and _is_beyond(own, middle, above=False),
-        "subiu": is_month and _is_beyond(own, others[before], above=True),
-        "caiu": is_month and _is_beyond(own, others[before], above=False),
-        "razao": fact == "razao" and meaning != "nota media" and is_many and _is_ratio(finding, own, others, known),
+        # A difference of 3 % itself is none, whatever the binary.
+        "acima": own > round(1.03 * middle, 6),
+        "abaixo": own < round(0.97 * middle, 6),
+        "subiu": own > round(1.03 * base, 6),
+        "caiu": own < round(0.97 * base, 6),
+        "razao": is_ratio and meaning != "nota media" and is_many and known.is_counted(finding["outra"], SMALL),
     }
     return facts.get(fact, False)
-
-
-def _is_ratio(finding: Mapping[str, str], own: float, others: Mapping[str, float], known: Known) -> bool:
-    """Return whether a figure is twice another's or more, even where the one was rounded up and the other down."""
-    other = others.get(finding["outra"], 0.0)
-    if other <= 0 or not known.is_counted(finding["outra"], SMALL):
-        return False
-    written = re.sub(r"[^0-9.,]", "", finding["valor"])
-    off = 0.0 if _meaning(finding["coluna"]) == "pedidos" else 0.5 * 10.0 ** -_places(written)
-    return round(own - off - 2 * (other + off), 6) >= 0 and own / other <= MOST
-
-
-def _is_beyond(own: float, other: float, *, above: bool) -> bool:
-    """Return whether a figure differs from another by more than 3 %; at 3 % itself it does not, whatever the binary."""
-    return own > round(1.03 * other, 6) if above else own < round(0.97 * other, 6)
 
 
 def _month(row: str) -> int:

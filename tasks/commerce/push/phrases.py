@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from schemas.errors import InputError
 from schemas.faults import first_fault
@@ -44,30 +44,23 @@ class CampaignPhrases(NamedTuple):
     closers: tuple[str, ...]
 
 
-class OwnOpener(BaseModel):
+class OwnOpener(BaseModel, extra="forbid", frozen=True):
     """One opener, its group of products, and who approved it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     grupo: str
     texto: str = Field(pattern=FORM, max_length=LONGEST_OPENER)
     por: str = Field(min_length=1)
 
 
-class OwnPhrases(BaseModel):
+class OwnPhrases(BaseModel, extra="forbid", frozen=True):
     """All of a shop's file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     aberturas: tuple[OwnOpener, ...]
 
 
 @cache
 def read_phrases() -> Any:
-    """Read the phrases, and the shop's own behind them.
-
-    InputError where the shop's file cannot be read, or an opener of it cannot be used.
-    """
+    """Read the phrases, and the shop's own behind them; InputError as of `own_openers`."""
     phrases = read_entries("evidence/push.toml")
     for each in own_openers(phrases.grupos):
         phrases.grupos[each.grupo].aberturas.append(each.texto)
@@ -75,10 +68,7 @@ def read_phrases() -> Any:
 
 
 def use_own(file: Path | None) -> None:
-    """Take a shop's phrases into account in this process, and in each that it starts from now on; None for none.
-
-    InputError where the file cannot be read, or an opener of it cannot be used.
-    """
+    """Use a shop's phrases in this process, and in each that it starts from now on; InputError as of `own_openers`."""
     os.environ.pop(VARIABLE, None)
     if file is not None:
         os.environ[VARIABLE] = str(file.absolute())
@@ -90,10 +80,11 @@ def own_openers(groups: Collection[str]) -> tuple[OwnOpener, ...]:
 
     InputError where the shop's file cannot be read, or an opener of it cannot be used.
     """
-    file = Path(os.environ.get(VARIABLE, ""))
+    if VARIABLE not in os.environ:
+        return ()
+    file = Path(os.environ[VARIABLE])
     try:
-        text = _read_text(file) if VARIABLE in os.environ else "aberturas = []"
-        openers = OwnPhrases.model_validate(tomllib.loads(text)).aberturas
+        openers = OwnPhrases.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).aberturas
     except ValidationError as error:
         raise InputError(f"the phrases of {file} are broken: {first_fault(error)}; correct the file") from None
     except (OSError, ValueError) as error:
@@ -103,11 +94,6 @@ def own_openers(groups: Collection[str]) -> tuple[OwnOpener, ...]:
         if each.grupo not in groups:
             raise InputError(f"{file} has an opener of the group {each.grupo!r}; there are: {', '.join(groups)}")
     return openers
-
-
-@cache
-def _read_text(file: Path) -> str:
-    return file.read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
@@ -125,13 +111,12 @@ def suiting(product: str, offer: str) -> CampaignPhrases:
     def unsaid(texts: Iterable[str]) -> tuple[str, ...]:
         return tuple(text for text in texts if said.isdisjoint(content_words(text)))
 
+    cores = (core.texto for core in known.nucleos if core.para in kinds)
     return CampaignPhrases(
         unsaid(text for name in _groups().get(product.lower(), ()) for text in known.grupos[name].aberturas),
         unsaid(known.grupos[GENERAL].aberturas),
-        unsaid(
-            core.texto for core in known.nucleos if core.para in kinds and not (binds and "m {produto}" in core.texto)
-        ),
-        unsaid([*known.fechos.todas, *(known.fechos.conhecidas if "conhecidas" in kinds else ())]),
+        unsaid(core for core in cores if not (binds and "m {produto}" in core)),
+        unsaid(text for kind in ("todas", "conhecidas") if kind in kinds for text in known.fechos[kind]),
     )
 
 
@@ -146,9 +131,8 @@ def _is_sound(form: str, amounts: list[float] | None) -> bool:
 def amounts_of(offer: str) -> list[float] | None:
     """Return the numbers of an offer; None where one is no number, such as `10,20,30`."""
     found = _AMOUNT.findall(offer)
-    if not all(map(_NUMBER.fullmatch, found)):
-        return None
-    return [float(each.replace(".", "").replace(",", ".")) for each in found]
+    readable = all(map(_NUMBER.fullmatch, found))
+    return [float(each.replace(".", "").replace(",", ".")) for each in found] if readable else None
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)

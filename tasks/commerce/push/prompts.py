@@ -1,7 +1,8 @@
 """Prompts of push: things with offers that fit their price, and segments of the store, in any combination."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AfterValidator, Field
@@ -17,10 +18,9 @@ from tasks.commerce.text.portuguese import StateCode
 if TYPE_CHECKING:
     from polars import DataFrame
 
-DATA_FILES: Final = (
-    "data/campaigns/offers.toml",
-    "data/wordings/push.toml",
-)
+DATA_FILES: Final = ("data/campaigns/offers.toml", "data/wordings/push.toml")
+CAMPAIGNS: Final = read_data("campaigns/offers.toml")
+WORDING: Final = read_wording("push")
 
 
 class PushInputs(TaskInputs):
@@ -34,17 +34,7 @@ class PushInputs(TaskInputs):
 
     def prompt(self, instruction: str) -> str:
         """Return the prompt."""
-        return push_prompt(instruction, self.product, self.offer, self.segment)
-
-
-def push_prompt(instruction: str, product: str, offer: str, segment: str) -> str:
-    """Return the prompt for an offer; each text has one line."""
-    return f"{instruction}\nProduto: {product}\nOferta: {offer}\nPúblico: {segment}"
-
-
-CAMPAIGNS: Final = read_data("campaigns/offers.toml")
-OFFERS: Final[Mapping[str, tuple[float, float]]] = CAMPAIGNS["ofertas"]
-"""Offers, and the prices, in reais, from and up to which they make sense."""
+        return f"{instruction}\nProduto: {self.product}\nOferta: {self.offer}\nPúblico: {self.segment}"
 
 
 def campaigns_of(store: Store) -> list[tuple[str, str]]:
@@ -56,7 +46,7 @@ def campaigns_of(store: Store) -> list[tuple[str, str]]:
 
 def offers_for(price: float) -> list[str]:
     """Return the offers that make sense for a thing at that price, in reais."""
-    return [offer for offer, (least, most) in OFFERS.items() if least <= price <= most]
+    return [offer for offer, (least, most) in CAMPAIGNS["ofertas"].items() if least <= price <= most]
 
 
 def segments_of(store: Store) -> list[str]:
@@ -88,33 +78,32 @@ def _purchases(store: Store) -> "DataFrame":
 
     bought = pl.col("order_purchase_timestamp")
     return (
-        store.items.select("order_id", "product_id")
-        .join(store.orders.select("order_id", "customer_id", "order_purchase_timestamp"), on="order_id")
-        .join(store.customers.select("customer_id", "customer_unique_id", "customer_state"), on="customer_id")
-        .join(store.products.select("product_id", "product_category_name"), on="product_id")
-        .rename({"customer_state": "state", "product_category_name": "category"})
-        .with_columns(days_ago=(bought.max() - bought).dt.total_days())
+        store.items.join(store.orders, on="order_id")
+        .join(store.customers, on="customer_id")
+        .join(store.products, on="product_id")
+        .select(
+            *("order_id", "customer_unique_id"),
+            state="customer_state",
+            category="product_category_name",
+            days_ago=(bought.max() - bought).dt.total_days(),
+        )
     )
-
-
-WORDING: Final = read_wording("push")
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples of campaigns: things with offers, segments and wordings, no duplicates, nothing regulated."""
-    if count == 0:
-        return
+    return islice(_examples(store, generator, count), count)
+
+
+def _examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     campaigns, segments = campaigns_of(store), segments_of(store)
-    combinations, left = len(WORDING.instructions) * len(campaigns) * len(segments), count
+    combinations = len(WORDING.instructions) * len(campaigns) * len(segments)
     # Far less than half of the campaigns have a product, or a segment by a product, that gets no push.
     for number in generator.sample(range(combinations), min(2 * count, combinations)):
         rest, instruction = divmod(number, len(WORDING.instructions))
         segment, campaign = divmod(rest, len(campaigns))
         product, offer = campaigns[campaign]
-        prompt = push_prompt(WORDING.instructions[instruction], product, offer, segments[segment])
-        if law_against(prompt.partition("\nProduto: ")[2]):
-            continue
-        yield Example("push", WORDING.system, prompt, {"product": product, "offer": offer})
-        left -= 1
-        if not left:
-            return
+        known = PushInputs.model_construct(product=product, offer=offer, segment=segments[segment])
+        prompt = known.prompt(WORDING.instructions[instruction])
+        if not law_against(prompt.partition("\nProduto: ")[2]):
+            yield Example("push", WORDING.system, prompt, {"product": product, "offer": offer})

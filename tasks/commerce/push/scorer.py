@@ -19,12 +19,14 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+import regex
+
 from tasks.commerce.push.phrases import KEPT_CAMPAIGNS, MOST_PERCENT, amounts_of, content_words, read_phrases, suiting
 from tasks.commerce.push.products import plain_name, plain_offer
 from tasks.commerce.regulated import law_against_offering
 from tasks.commerce.reward import Reference, Reward, Score, StepReward
 from tasks.commerce.served import Served
-from tasks.commerce.text.lexicons import read_data, read_lexicon
+from tasks.commerce.text.lexicons import read_data, read_entries, read_lexicon
 from tasks.commerce.text.text_form import FUNCTION_WORDS, Phrases, fold, ramp, words
 
 DATA_FILES: Final = (
@@ -33,23 +35,13 @@ DATA_FILES: Final = (
     "data/lexicons/portuguese_words.txt",
 )
 LONGEST: Final = 120  # Graphemes that a phone shows.
-_LINES: Final = re.compile(r"^(?:Produto|Oferta): ", re.MULTILINE)
 _CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
-_NAMES: Final = read_data("evidence/push.toml")["nomes"]
-_NAME: Final = re.compile(_NAMES["sinais"])
+_NAMES: Final = read_entries("evidence/push.toml").nomes
 _LAWS: Final = read_data("evidence/regulated.toml")
-_NOT_OF_A_NAME: Final = re.compile("|".join((*_NAMES["nunca"], f"[{_LAWS['sinais']}]")), re.IGNORECASE)
-_MATERIALS: Final = "|".join(_LAWS["materiais"])
-_NO_PRODUCT: Final = re.compile(rf"^[\W\d_]*\w[\W\d_]*$|: |R\$|(?<!100)%(?! (?:de )?(?:{_MATERIALS}))", re.IGNORECASE)
-"""No word, or a second offer, a price or a share in a product; all of it, or of what it is made of, is none."""
-_SHARE: Final = re.compile(r"(\d[\d.,]*)(?= ?%)")
+_NOT_OF_A_NAME: Final = re.compile("|".join((*_NAMES.nunca, f"[{_LAWS['sinais']}]")), re.IGNORECASE)
+_NO_PRODUCT: Final = re.compile(_NAMES.sem_produto.replace("MATERIAL", "|".join(_LAWS["materiais"])), re.IGNORECASE)
 _AMOUNT_OF: Final = r"(?:r\$ ?)?(?P<{}>\d[\d.,]*)"
-_MORE_THAN: Final = tuple(
-    re.compile(form.format(_AMOUNT_OF.format("most"), _AMOUNT_OF.format("least")), re.IGNORECASE)
-    for form in _NAMES["pares"]
-)  # Two amounts of an offer of which the first is more.
-_READ_AS: Final = tuple((re.compile(form, re.IGNORECASE), text) for form, text in _NAMES["lidos"])
-_NOTHING: Final = re.compile("|".join(_NAMES["nada"]), re.IGNORECASE)
+_PAIRS: Final = [form.format(_AMOUNT_OF.format("most"), _AMOUNT_OF.format("least")) for form in _NAMES.pares]
 _FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
 
 
@@ -87,15 +79,15 @@ class PushParts(NamedTuple):
     @property
     def repeats(self) -> bool:
         """Return whether two of the phrases have a word in common."""
-        opener, core, closer = map(content_words, self)
-        return not (opener.isdisjoint(core) and opener.isdisjoint(closer) and core.isdisjoint(closer))
+        said = [*map(content_words, self)]
+        return sum(map(len, said)) > len(set[str]().union(*said))
 
 
 def read_campaign(prompt: str) -> PushCampaign | None:
     """Return the product and the offer of a prompt; None where it names none, or several."""
     prompt = prompt.replace("\r\n", "\n")
     found = _CAMPAIGN.search(prompt)
-    if found is None or len(_LINES.findall(prompt)) > len(PushCampaign._fields):
+    if found is None or len(re.findall("^(?:Produto|Oferta): ", prompt, re.MULTILINE)) > len(PushCampaign._fields):
         return None
     return PushCampaign(plain_name(found[1]), plain_offer(found[2]))
 
@@ -126,9 +118,8 @@ def fault_of(template: str, campaign: PushCampaign) -> str | None:
     parts, known = parts_of(template), suiting(*campaign)
     if parts is None:
         return PushFault.FORM
-    opener, core, closer = parts
-    suits = (not opener or opener in known.own or opener in known.general) and core in known.cores
-    if not suits or (closer and closer not in known.closers):
+    suits = parts.opener in ("", *known.own, *known.general) and parts.core in known.cores
+    if not suits or parts.closer not in ("", *known.closers):
         return PushFault.UNFIT
     if parts.repeats:
         return PushFault.REPEATED
@@ -138,9 +129,8 @@ def fault_of(template: str, campaign: PushCampaign) -> str | None:
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
 def _campaign_fault(campaign: PushCampaign) -> str | None:
     """Return why no push of this product and offer may be sent: a name that no customer may read, or a law."""
-    if not all(_NAME.fullmatch(name) and not _NOT_OF_A_NAME.search(name) for name in campaign):
-        return PushFault.NAME
-    if _NO_PRODUCT.search(campaign.product):
+    is_name = all(re.fullmatch(_NAMES.sinais, name) and not _NOT_OF_A_NAME.search(name) for name in campaign)
+    if not is_name or _NO_PRODUCT.search(campaign.product):
         return PushFault.NAME
     if amounts_of(campaign.offer) is None:
         return PushFault.NUMBER
@@ -149,26 +139,28 @@ def _campaign_fault(campaign: PushCampaign) -> str | None:
 
 def _is_absurd(offer: str) -> bool:
     """Return whether an offer gives all, nothing, or less than is paid for."""
-    for form, text in _READ_AS:
-        offer = form.sub(text, offer)
-    shares = [share for text in _SHARE.findall(offer) for share in amounts_of(text.rstrip(".,")) or ()]
-    found = (each for form in _MORE_THAN for each in form.finditer(offer))
+    for form, text in _NAMES.lidos:
+        offer = re.sub(form, text, offer, flags=re.IGNORECASE)
+    found = (match for form in _PAIRS for match in re.finditer(form, offer, re.IGNORECASE))
     pairs = [amounts_of(f"{each['most']} {each['least']}".rstrip(".,")) for each in found]
-    nothing = 0 in shares and re.search("desconto|off|menos", offer.lower())
-    if nothing or _NOTHING.search(offer) or any(share > MOST_PERCENT for share in shares):
-        return True
-    return any(pair is None or pair[0] <= pair[1] for pair in pairs)
+    written = re.findall(r"(\d[\d.,]*)(?= ?%)", offer)
+    shares = [share for text in written for share in amounts_of(text.rstrip(".,")) or ()]
+    return (
+        (0 in shares and re.search("desconto|off|menos", offer.lower()) is not None)
+        or re.search("|".join(_NAMES.nada), offer, re.IGNORECASE) is not None
+        or any(share > MOST_PERCENT for share in shares)
+        or any(pair is None or pair[0] <= pair[1] for pair in pairs)
+    )
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
     """Return what a customer reads: names in place of fields, with a capital where a sentence begins."""
-    offer = campaign.offer
+    product, offer = campaign
+    text = _FIELD_FIRST.sub(lambda field: field[1] + _begun(product if field[2] == "produto" else offer), template)
     if offer[1:2].islower() and offer.split(" ")[0].lower() in read_phrases().iniciais:
         offer = offer[:1].lower() + offer[1:]
-    values = {"produto": campaign.product, "oferta": campaign.offer}
-    text = _FIELD_FIRST.sub(lambda field: f"{field[1]}{_begun(values[field[2]])}", template)
     # Names have no braces: neither fills the other's field.
-    return text.replace("{produto}", campaign.product).replace("{oferta}", offer)
+    return text.replace("{produto}", product).replace("{oferta}", offer)
 
 
 def _begun(name: str) -> str:
@@ -178,17 +170,11 @@ def _begun(name: str) -> str:
 
 
 def graphemes(text: str) -> int:
-    """Count the graphemes of one line, as a phone shows them: a family of emoji is one."""
-    try:
-        return len(text.encode("latin-1"))
-    except UnicodeEncodeError:
-        import regex
-
-        return len(regex.findall(r"\X", text))
+    """Count the graphemes of a text, as a phone shows them: a family of emoji is one."""
+    return len(regex.findall(r"\X", text))
 
 
 WEIGHTS: Final = {"fit": 0.4, "variety": 0.4, "length": 0.2}
-NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
 OF_GENERAL_OPENER: Final = 0.25
 SEEN_AT_ONCE: Final = 90  # Graphemes that a phone's list of notifications shows before it is unfolded.
 OF_LONGEST: Final = 0.5
@@ -198,7 +184,7 @@ def score(completion: str, prompt: str, _reference: Reference | None, _: object)
     """Score the opener and the length of a push without a fault."""
     campaign, parts = read_campaign(prompt), parts_of(completion)
     if campaign is None or parts is None or fault_of(completion, campaign):
-        return NOTHING
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
     own = suiting(*campaign).own
     over = max(0, graphemes(fill(completion, campaign)) - SEEN_AT_ONCE) / (LONGEST - SEEN_AT_ONCE)
     fit = 1.0 if parts.opener in own or not own else OF_GENERAL_OPENER
@@ -241,7 +227,6 @@ ENOUGH_MARKERS, ENOUGH_CONTENT = 4, 5
 _FORMAL: Final = Phrases("formal_phrases")
 _GENERIC: Final = tuple(fold(phrase) for phrase in read_lexicon("generic_pushes"))
 _PORTUGUESE: Final = frozenset(fold(word) for word in read_lexicon("portuguese_words")) - {"a", "e"}
-_ACCENTS: Final = frozenset("áàâãéêíóôõúç")
 
 
 def v42_score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
@@ -253,15 +238,15 @@ def v42_score(completion: str, prompt: str, _reference: Reference | None, _: obj
     - `formal`, -.20: a phrase of a letter.
     """
     text = render(completion, prompt).text or ""
-    folded, lowered, text_words = fold(text), text.lower(), words(text)
-    present = set(text_words)
-    markers = sum(map(lowered.count, _ACCENTS)) + sum(word in _PORTUGUESE for word in text_words)
+    folded, text_words = fold(text), words(text)
+    markers = sum(map(text.lower().count, "áàâãéêíóôõúç")) + sum(word in _PORTUGUESE for word in text_words)
+    content = len(set(text_words) - FUNCTION_WORDS)
     generic = sum(phrase in folded for phrase in _GENERIC)
     components = {
         "length": ramp(graphemes(text), HOPELESS, LONGEST) ** 2 if text else 0.0,
         "portuguese": min(markers, ENOUGH_MARKERS) / ENOUGH_MARKERS,
-        "creativity": min(len(present - FUNCTION_WORDS), ENOUGH_CONTENT) / ENOUGH_CONTENT * 0.5**generic,
-        "formal": float(_FORMAL.are_in(folded, present)),
+        "creativity": min(content, ENOUGH_CONTENT) / ENOUGH_CONTENT * 0.5**generic,
+        "formal": float(_FORMAL.are_in(folded, set(text_words))),
     }
     return Score(components)
 

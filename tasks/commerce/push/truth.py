@@ -29,8 +29,8 @@ DATA_FILES: Final = (
 )
 _ROOT: Final = Path(__file__).resolve().parents[3]
 MOST_GRAPHEMES: Final = 120
-SHORTEST_WORD, HIGHEST_PERCENTAGE = 3, 90
-MOST_PARTS: Final = 24
+SHORTEST_WORD, HIGHEST_PERCENTAGE, MOST_PARTS = 3, 90, 24
+_AMOUNT: Final = "[0-9][0-9.,]*(?<=[0-9])"
 _LETTERS: Final = regex.compile(r"[\p{L}\p{M}\p{N}_-]+")
 _FIELDS: Final = ("{produto}", "{oferta}")
 
@@ -53,19 +53,18 @@ def claims_kept(completion: str, reference: Reference) -> dict[str, bool]:
     product, offer = str(reference.get("product") or ""), str(reference.get("offer") or "")
     data, (opener, core, closer) = _data(), _split(completion)
     form: Mapping[str, Any] = next((each for each in data["nucleos"] if each["texto"] == core), {})
-    strings, parts = _words(f"{product} {offer}"), [_words(part) for part in (opener, core, closer)]
-    said = [word for part in parts for word in part]
+    strings, said = _words(f"{product} {offer}"), [word for part in (opener, core, closer) for word in _words(part)]
     text = completion.replace(_FIELDS[0], product).replace(_FIELDS[1], offer)
     is_bound = "em {produto}" in core.casefold() and regex.fullmatch(data["presos"], product.casefold())
-    kinds = [kind for kind in ("com", "outras") if _is_known(offer, data["ofertas"][kind])]
+    kinds = {kind for kind in ("com", "outras") if _is_known(offer, data["ofertas"][kind])}
+    allowed = {"todas": True, "conhecidas": bool(kinds), "com": "com" in kinds}
     return {
         "in_form": bool(form),
         "suits_the_campaign": bool(form)
         and not is_bound
         and (not opener or opener in _openers_for(product.casefold()))
         and (closer not in data["fechos"]["conhecidas"] or bool(kinds)),
-        "offer_as_it_is": bool(form)
-        and (form["para"] == "todas" or bool(kinds if form["para"] != "com" else "com" in kinds)),
+        "offer_as_it_is": bool(form) and allowed[form["para"]],
         "no_repetition": len(said) == len(set(said)) and strings.isdisjoint(said),
         "within_length": 0 < len(regex.findall(r"\X", text)) <= MOST_GRAPHEMES,
     }
@@ -77,11 +76,10 @@ def _split(text: str) -> tuple[str, str, str]:
     openers = ["", *(f"{each} " for group in data["grupos"].values() for each in group["aberturas"])]
     closers = ["", *(f" {each}" for each in (*data["fechos"]["todas"], *data["fechos"]["conhecidas"]))]
     cores = {each["texto"] for each in data["nucleos"]}
-    for opener in filter(text.startswith, openers):
-        for closer in filter(text.endswith, closers):
-            core = text[len(opener) : len(text) - len(closer)]
-            if core in cores:
-                return opener.rstrip(), core, closer.lstrip()
+    for opener, closer in itertools.product(filter(text.startswith, openers), filter(text.endswith, closers)):
+        core = text[len(opener) : len(text) - len(closer)]
+        if core in cores:
+            return opener.rstrip(), core, closer.lstrip()
     return "", "", ""
 
 
@@ -98,12 +96,11 @@ def _openers_for(product: str) -> set[str]:
 
 def _is_known(offer: str, forms: Sequence[str]) -> bool:
     """Return whether an offer is a form whose numbers can be: a percentage, or fewer paid for than are taken."""
-    text = offer.casefold()
-    written = regex.findall(r"[0-9][0-9.,]*(?<=[0-9])", text)
+    written = regex.findall(_AMOUNT, offer.casefold())
     if not all(regex.fullmatch(r"(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+)(?:,[0-9]+)?", each) for each in written):
         return False
     amounts = [Decimal(each.replace(".", "").replace(",", ".")) for each in written]
-    said = regex.sub(r"[0-9][0-9.,]*(?<=[0-9])", "#", text)
+    said = regex.sub(_AMOUNT, "#", offer.casefold())
     is_share = "#%" in said and all(1 <= each <= HIGHEST_PERCENTAGE for each in amounts)
     is_some = "r$" in said or all(each % 1 == 0 and each <= MOST_PARTS for each in amounts)
     is_count = "#%" not in said and all(amounts) and all(few < many for many, few in itertools.pairwise(amounts))
@@ -112,9 +109,7 @@ def _is_known(offer: str, forms: Sequence[str]) -> bool:
 
 @cache
 def _words(text: str) -> frozenset[str]:
-    for field in _FIELDS:
-        text = text.replace(field, " ")
-    found = _LETTERS.findall(text.casefold())
+    found = _LETTERS.findall(text.casefold().replace(_FIELDS[0], " ").replace(_FIELDS[1], " "))
     return frozenset(word for word in found if len(word) >= SHORTEST_WORD and word not in _data()["repetem"])
 
 

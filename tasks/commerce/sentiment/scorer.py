@@ -17,8 +17,6 @@ seven in ten reviews are positive, and 0.55 on a real sample.
 
 All but `json` keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
-Source: source portfolio, sentiment analysis.
-
 `v4.2`: the V4.2 report has no reward of sentiment; this is its reward of extraction by analogy (`json` a readable
 dict, `schema` fields present of two, `types` checks passed of two). It knows no right answer, nor the rating, which is
 the question here. Gamed by one fixed object, which earns everything.

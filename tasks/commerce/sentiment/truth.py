@@ -52,6 +52,4 @@ def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
 
 
 def _nearness(found: object, wanted: int) -> float:
-    if isinstance(found, bool) or not isinstance(found, int) or not 1 <= found <= 1 + MOST_APART:
-        return 0.0
-    return 1 - abs(found - wanted) / MOST_APART
+    return 1 - abs(found - wanted) / MOST_APART if type(found) is int and 1 <= found <= 1 + MOST_APART else 0.0

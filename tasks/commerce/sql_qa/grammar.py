@@ -1,24 +1,20 @@
 """Grammar of a query: one SELECT over the tables and columns that the prompt names, which SQLite can always prepare.
 
-It is made from the tables that the system prompt names, since which columns may stand in a query depends on the tables
-that it reads. Each table has rules of what its rows say, each set of tables that can be joined the rules of what stands
-behind FROM, and the items between them are chains that remember which tables they read. Names are bare where USING
-joins the tables, and qualified where ON does, by one alias for each table; an inner query in FROM gives one of a few
-lists of names, so that the query around it knows them. Aggregates stand where they may, functions have their arguments,
-and positions are those of items that exist. The rules themselves are data (`data/grammars/sql_qa.toml`).
+It is made from those tables, since which columns may stand in a query depends on the tables that it reads. Each set of
+tables that can be joined has rules of what stands behind FROM, and the items before it are chains that remember which
+tables they read. Names are bare where USING joins, and qualified by one alias a table where ON does; an inner query in
+FROM gives one of a few lists of names. The rules themselves are data (`data/grammars/sql_qa.toml`).
 
-Nothing is recursive: every list and depth has its limit. A query is written as the references are: keywords in
-capitals, one space or line end between clauses, no comments. Left out are WITH (an inner query says the same), EXISTS
-and other subqueries that refer to the outer one, joins in subqueries of a condition and of tables with a subquery,
-`||`, `group_concat`, names of the query in its own ORDER BY, and set operations but of single columns of a table.
+Nothing is recursive. A query is written as the references are. Left out are WITH, EXISTS and other subqueries that
+refer to the outer one, joins in subqueries of a condition and with a subquery, `||`, `group_concat`, names of the query
+in its own ORDER BY, and set operations but of single columns of a table.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import KEYS, TABLES
@@ -50,8 +46,7 @@ Kinds = Mapping[str, Sequence[str]]
 Tables = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True)
-class _Source:
+class _Source(NamedTuple):
     """What a FROM reads."""
 
     suffix: str
@@ -60,10 +55,7 @@ class _Source:
 
 
 def sql_grammar(system: str) -> str:
-    """Return the grammar of a query on the tables and columns that a system prompt names.
-
-    InputError where it names no table.
-    """
+    """Return the grammar of a query on the tables that a system prompt names; InputError where it names none."""
     rules = _read_rules()
     shown = re.findall(r"\b(\w+)\(([\w, ]+)\)", system)
     tables = {name: columns.split(", ") for name, columns in shown if name in TABLES}
@@ -193,8 +185,8 @@ def _rules_of_table(suffix: str, kinds: Kinds) -> str:
     for column in kinds.get("number", ())[:MOST_MEANS]:
         if "." not in column:
             found[f"mean_{column}"] = [f'"{column}, " AGGREGATE "{column})" (" OVER ()" | over{{x}})']
-    text = "\n".join(f"{rule}{{x}}: {' | '.join(texts)}" for rule, texts in found.items())
-    text = "\n".join((text, known["table"], known["time"] if "time" in kinds else ""))
+    rules = (f"{rule}{{x}}: {' | '.join(texts)}" for rule, texts in found.items())
+    text = "\n".join((*rules, known["table"], known["time"] if "time" in kinds else ""))
     return text.replace("{gap}", known["gap"] if counts else "").replace("{x}", suffix)
 
 
@@ -202,14 +194,11 @@ def _rules_of_pair(one: str, other: str, kinds: Mapping[str, Kinds]) -> str:
     known = _read_rules()
     text: str = known["both"]
     for rule, of_pair in known["pair"].items():
-        text = text.replace(f"{{{rule}}}", " ".join(f"{of_pair} | {_turned(of_pair)}".split()))
+        turned = of_pair.replace("{x}", "{w}").replace("{y}", "{x}").replace("{w}", "{y}")
+        text = text.replace(f"{{{rule}}}", " ".join(f"{of_pair} | {turned}".split()))
     counts = (row for row in (one, other) if kinds[row].keys() & _COUNTED)
     gaps = (known["gap"].replace("number{x}", f"number{row}").replace("{x}", "{z}") for row in counts)
     return text.replace("{gap}", "".join(gaps)).replace("{x}", one).replace("{y}", other).replace("{z}", one + other)
-
-
-def _turned(text: str) -> str:
-    return text.replace("{x}", "{w}").replace("{y}", "{x}").replace("{w}", "{y}")
 
 
 def _rules_of_source(source: _Source) -> str:

@@ -1,8 +1,7 @@
 """Prompts of SQL: business questions, each with an answer that distinguishes the store's copies.
 
 Questions are data in families, each with its texts, its reference query and its parameters: `data/questions` has one
-file per level, from easy to hard. A family's questions are numbered, one number for each text and each combination of
-values, so that they can be drawn without repetition.
+file per level. A family's questions are numbered, so that they can be drawn without repetition.
 """
 
 import math
@@ -18,7 +17,7 @@ from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.inputs import TaskInputs, Text
 from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, has_answer
-from tasks.commerce.sql_qa.sandbox import Databases, Row
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.sql_qa.store_copies import cut
 from tasks.commerce.text.lexicons import read_data, read_wording
 from tasks.commerce.text.portuguese import MONTHS, StateCode
@@ -38,28 +37,17 @@ class QuestionInputs(TaskInputs):
 
     def prompt(self, instruction: str) -> str:
         """Return the prompt."""
-        return _question_prompt(instruction, self.question)
+        return instruction.replace("{question}", self.question)
 
 
-def _question_prompt(instruction: str, question: str) -> str:
-    return instruction.replace("{question}", question)
-
-
-class Question(NamedTuple):
-    """A question in Portuguese and the query that answers it."""
+class Worded(NamedTuple):
+    """A question in Portuguese and the query that answers it, or a value of a parameter in the form of either."""
 
     text: str
     sql: str
 
 
-class Value(NamedTuple):
-    """Value of a parameter, in the question's form and the query's."""
-
-    text: str
-    sql: str
-
-
-Values = Mapping[str, Sequence[Value]]
+Values = Mapping[str, Sequence[Worded]]
 
 
 class Family(NamedTuple):
@@ -72,25 +60,25 @@ class Family(NamedTuple):
     texts: tuple[str, ...]
     """Wordings of the question; each names every parameter in braces, a state with its preposition: `{state:de}`."""
     sql: str
-    parameters: Mapping[str, str | tuple[Value, ...]]
+    parameters: Mapping[str, str | tuple[Worded, ...]]
     """For each parameter a kind of store values, or the values themselves."""
 
     def combinations(self, values: Values) -> int:
         """Return the number of parameter combinations in a store."""
         return math.prod(len(choices) for choices in self._choices(values))
 
-    def question(self, values: Values, text: int, combination: int) -> Question:
+    def question(self, values: Values, text: int, combination: int) -> Worded:
         """Return one question: its text and its combination of parameters by their numbers."""
-        chosen: dict[str, Value] = {}
+        chosen: dict[str, Worded] = {}
         for name, choices in zip(self.parameters, self._choices(values), strict=True):
             combination, place = divmod(combination, len(choices))
             chosen[name] = choices[place]
-        return Question(
+        return Worded(
             self.texts[text].format_map({name: value.text for name, value in chosen.items()}),
             self.sql.format_map({name: value.sql for name, value in chosen.items()}),
         )
 
-    def _choices(self, values: Values) -> list[Sequence[Value]]:
+    def _choices(self, values: Values) -> list[Sequence[Worded]]:
         return [values[kind] if isinstance(kind, str) else kind for kind in self.parameters.values()]
 
 
@@ -98,19 +86,18 @@ class Family(NamedTuple):
 def read_families() -> tuple[Family, ...]:
     """Read the question bank, the easy levels first."""
     documents = {level: read_data(f"questions/{level}.toml") for level in LEVELS}
-    found = ((level, document["turns"], each) for level, document in documents.items() for each in document["family"])
-    return tuple(
-        Family(each["name"], level, turns, tuple(each["texts"]), each["sql"], _parameters(each["parameters"]))
-        for level, turns, each in found
-    )
+
+    def family(level: Level, each: Mapping[str, Any]) -> Family:
+        known = each["parameters"].items()
+        parameters = {name: kind if isinstance(kind, str) else tuple(map(_value, kind)) for name, kind in known}
+        turns = documents[level]["turns"]
+        return Family(each["name"], level, turns, tuple(each["texts"]), each["sql"], parameters)
+
+    return tuple(family(level, each) for level, document in documents.items() for each in document["family"])
 
 
-def _parameters(given: Mapping[str, Any]) -> dict[str, str | tuple[Value, ...]]:
-    return {name: kind if isinstance(kind, str) else tuple(map(_value, kind)) for name, kind in given.items()}
-
-
-def _value(value: int | list[str]) -> Value:
-    return Value(*value) if isinstance(value, list) else Value(str(value), str(value))
+def _value(value: int | list[str]) -> Worded:
+    return Worded(*value) if isinstance(value, list) else Worded(str(value), str(value))
 
 
 def values_of(store: Store) -> Values:
@@ -118,23 +105,19 @@ def values_of(store: Store) -> Values:
     purchases = store.orders["order_purchase_timestamp"]
     months = sorted({(moment.year, moment.month) for moment in purchases})
     return {
-        "state": _states(store.customers["customer_state"]),
-        "seller_state": _states(store.sellers["seller_state"]),
+        "state": _texts(store.customers["customer_state"], StateCode),
+        "seller_state": _texts(store.sellers["seller_state"], StateCode),
         "category": _texts(store.products["product_category_name"]),
         "status": _texts(store.orders["order_status"]),
         "payment_type": _texts(store.payments["payment_type"]),
         "stars": [_value(stars) for stars in sorted(set(store.reviews["review_score"]))],
-        "year": [Value(str(year), f"'{year}'") for year in sorted({year for year, _ in months})],
-        "month": [Value(f"{MONTHS[month - 1]} de {year}", f"'{year}-{month:02}'") for year, month in months],
+        "year": [Worded(str(year), f"'{year}'") for year in sorted({year for year, _ in months})],
+        "month": [Worded(f"{MONTHS[month - 1]} de {year}", f"'{year}-{month:02}'") for year, month in months],
     }
 
 
-def _texts(column: Any) -> list[Value]:
-    return [Value(text, "'" + text.replace("'", "''") + "'") for text in sorted(set(column.drop_nulls()))]
-
-
-def _states(column: Any) -> list[Value]:
-    return [Value(StateCode(value.text), value.sql) for value in _texts(column)]
+def _texts(column: Any, form: type[str] = str) -> list[Worded]:
+    return [Worded(form(text), "'" + text.replace("'", "''") + "'") for text in sorted(set(column.drop_nulls()))]
 
 
 def shuffled(count: int, generator: random.Random) -> Iterator[int]:
@@ -149,8 +132,7 @@ def shuffled(count: int, generator: random.Random) -> Iterator[int]:
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield questions of every family in turn, each with an answer that distinguishes the store's copies.
 
-    A round has each family as often as its level says, in random order. A family drops out once all its questions were
-    used in all wordings.
+    A round has each family as often as its level says, in random order, until all its questions were used.
     """
     if store.orders.is_empty():
         return
@@ -183,7 +165,7 @@ def _of_family(family: Family, known: Values, databases: Databases, generator: r
         if combination not in proven:
             proven[combination] = proves_something(question.sql, databases)
         if proven[combination]:
-            prompt = _question_prompt(WORDING.instructions[instruction], question.text)
+            prompt = WORDING.instructions[instruction].replace("{question}", question.text)
             yield Example("sql_qa", WORDING.system, prompt, {"sql": question.sql})
 
 
@@ -193,12 +175,9 @@ def proves_something(sql: str, databases: Databases) -> bool:
     It is not if a copy has only nulls and zeros for a result, if one constant fits all copies, or if the query gives
     the same on every copy without its conditions, without any one of them, without DISTINCT, or with `>` for `>=`.
     """
-    results: list[tuple[Row, ...]] = []
-    for number, database in enumerate(databases.copies):
-        results.append(database.execute(sql).rows)
-        if number < COPIES_WITH_AN_ANSWER and not has_answer(results[-1]):
-            return False
-    if len(set(results[:COPIES_WITH_AN_ANSWER])) < COPIES_WITH_AN_ANSWER:
+    results = [database.execute(sql).rows for database in databases.copies]
+    answers = {rows for rows in results[:COPIES_WITH_AN_ANSWER] if has_answer(rows)}
+    if len(answers) < COPIES_WITH_AN_ANSWER:
         return False
     others = [*weaker(sql), *near(sql)]
     return all([execution.rows for execution in databases.run_reference(other)] != results for other in others)
@@ -213,17 +192,13 @@ def near(sql: str) -> list[str]:
 def weaker(sql: str) -> list[str]:
     """Return a query without the conditions of each WHERE and HAVING, and without each one of them."""
     found: dict[str, None] = {}
-    for word in (" WHERE ", " HAVING "):
-        start = sql.find(word)
-        while start >= 0:
-            inside = start + len(word)
-            end = _end_of_conditions(sql, inside)
-            conditions = _AND.split(sql[inside:end])
-            found[sql[:start] + sql[end:]] = None
-            for place in range(len(conditions) if len(conditions) > 1 else 0):
-                kept = " AND ".join(conditions[:place] + conditions[place + 1 :])
-                found[sql[:inside] + kept + sql[end:]] = None
-            start = sql.find(word, inside)
+    for word in (each for clause in (" WHERE ", " HAVING ") for each in re.finditer(clause, sql)):
+        before, end = sql[: word.start()], _end_of_conditions(sql, word.end())
+        conditions = _AND.split(sql[word.end() : end])
+        found[before + sql[end:]] = None
+        for place in range(len(conditions) if len(conditions) > 1 else 0):
+            kept = " AND ".join(conditions[:place] + conditions[place + 1 :])
+            found[before + word[0] + kept + sql[end:]] = None
     return list(found)
 
 

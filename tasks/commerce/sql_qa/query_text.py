@@ -9,12 +9,7 @@ from tasks.commerce.sql_qa.sandbox import FORMATS, FUNCTIONS, MAX_SQL_CHARACTERS
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import CLOSED_CLASS, FUNCTION_WORDS, KEPT_PROMPTS, fold, words
 
-DATA_FILES: Final = (
-    "data/lexicons/query_names.txt",
-    "data/lexicons/query_words.txt",
-    "data/lexicons/sql_keywords.txt",
-)
-
+DATA_FILES: Final = ("data/lexicons/query_names.txt", "data/lexicons/query_words.txt", "data/lexicons/sql_keywords.txt")
 FENCED, SURROUNDED = 0.9, 0.5
 """Form grade of a query that is alone in a code fence, and the highest of one among other text."""
 NOT_ALONE: Final = 0.48
@@ -173,10 +168,7 @@ def is_ordered(sql: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def orders_rows(sql: str) -> bool:
-    """Return whether a query orders rows at all, its own or an inner query's: what stands in order else does by chance.
-
-    Only SQLite's way to group puts rows without ORDER BY in order, and another database would not.
-    """
+    """Return whether a query orders rows at all, its own or an inner query's: any other order is by chance."""
     before, text = "", sql
     while before != text:
         before, text = text, _PARENTHESES.sub(r" \1 ", _WINDOW.sub(" ", text), count=1)

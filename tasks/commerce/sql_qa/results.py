@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from itertools import permutations
 from typing import Final
 
@@ -33,11 +33,13 @@ def agreement(found: Execution, wanted: Execution, *, ordered: bool) -> float:
         return 0.0
     if found.rows == wanted.rows:
         return 1.0
-    mine, right = _with_numbers(found.rows), _with_numbers(wanted.rows)
+    mine, right = ([tuple(map(_number, row)) for row in each.rows] for each in (found, wanted))
     rows = rows_f1(mine, right)
     if rows == 1.0:
         return 1.0 if not ordered or _in_order(mine, right) else WRONG_ORDER
-    cells = f1(tuple(_cells(mine)), tuple(_cells(right)))
+    values = ([cell for row in rows_of for cell in row] for rows_of in (mine, right))
+    rounded = ([round(cell, 2) if isinstance(cell, float) else cell for cell in each] for each in values)
+    cells = f1(*rounded)
     if cells == 1.0 and found.columns == wanted.columns <= MAX_PERMUTED:
         for order in permutations(range(found.columns)):
             moved = [tuple(row[place] for place in order) for row in mine]
@@ -50,7 +52,8 @@ def shape(found: Execution, wanted: Execution) -> float:
     """Grade the number of columns and of rows, half each, in [0, 1]."""
     if found.refusal is not None:
         return 0.0
-    return (_ratio(found.columns, wanted.columns) + _ratio(len(found.rows), len(wanted.rows))) / 2
+    pairs = ((found.columns, wanted.columns), (len(found.rows), len(wanted.rows)))
+    return sum(min(pair) / max(pair) if max(pair) else 1.0 for pair in pairs) / 2
 
 
 def f1(found: Collection[Cell], wanted: Collection[Cell]) -> float:
@@ -72,19 +75,14 @@ def rows_f1(found: Sequence[Row], wanted: Sequence[Row]) -> float:
         rest[_texts(row)].append(row)
     for row in list((found_left - equal).elements())[:MAX_PAIRED]:
         others = rest.get(_texts(row), [])
-        match = next((index for index, other in enumerate(others) if _same_row(row, other)), None)
-        if match is not None:
+        if (match := next((place for place, other in enumerate(others) if _same_row(row, other)), None)) is not None:
             del others[match]
             pairs += 1
     return 2 * pairs / (len(found) + len(wanted))
 
 
-def _with_numbers(rows: Sequence[Row]) -> list[Row]:
-    """Convert texts of numbers: month "07" of strftime equals the 7 of its CAST, and "4.50" of printf equals 4.5."""
-    return [tuple(map(_number, row)) for row in rows]
-
-
 def _number(cell: Cell) -> Cell:
+    """Convert texts of numbers: month "07" of strftime equals the 7 of its CAST, and "4.50" of printf equals 4.5."""
     if not isinstance(cell, str):
         return cell
     if _DIGITS.fullmatch(cell):
@@ -96,16 +94,8 @@ def _in_order(found: Sequence[Row], wanted: Sequence[Row]) -> bool:
     return all(_same_row(one, other) for one, other in zip(found, wanted, strict=True))
 
 
-def _cells(rows: Sequence[Row]) -> Iterator[Cell]:
-    return (round(cell, 2) if isinstance(cell, float) else cell for row in rows for cell in row)
-
-
 def _texts(row: Row) -> Row:
     return tuple(None if isinstance(cell, int | float) else cell for cell in row)
-
-
-def _ratio(one: int, other: int) -> float:
-    return min(one, other) / max(one, other) if one != other else 1.0
 
 
 def _same_row(one: Row, other: Row) -> bool:

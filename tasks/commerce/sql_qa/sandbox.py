@@ -1,15 +1,13 @@
 """Sandbox for generated SQL: in-memory SQLite copies of a store, read-only and on a budget.
 
 A query is hostile text. It is confined by (https://sqlite.org/security.html): an authorizer that permits reading the
-store's tables and calling harmless functions, and nothing else; SQLite's own limits on lengths, depths and joins; a
-budget of virtual-machine operations, which is the same on every machine, backed by a limit on the thread's processor
-time; a cap on rows.
+store's tables and calling harmless functions, and nothing else; SQLite's own limits; a budget of virtual-machine
+operations, which is the same on every machine, backed by a limit on the thread's processor time; a cap on rows.
 
-Memory is bounded by the same budgets: a query stores at most a row of 1,000 bytes every few of its `MAX_OPERATIONS`,
-which keeps the growth of the process below 256 MB. SQLite's `hard_heap_limit` is not used: it is one for the process,
-so that a query could starve MLflow's or Prefect's SQLite, and it can never be raised again. Nothing goes to a file:
-sorting and temporary tables stay in memory. Nothing depends on the clock, the time zone or chance: SQLite's date
-functions are replaced by ours, which call them, cache the results, and refuse any use of the clock or the time zone.
+The same budgets keep the growth of the process below 256 MB: a query stores at most a row of 1,000 bytes every few of
+its `MAX_OPERATIONS`. SQLite's `hard_heap_limit` is not used: it is one for the process, so that a query could starve
+MLflow's or Prefect's SQLite. Nothing goes to a file. Nothing depends on the clock, the time zone or chance: our date
+functions take the place of SQLite's, which they call and cache, and refuse any use of the clock or the time zone.
 """
 
 import re
@@ -31,15 +29,13 @@ Row = tuple[Cell, ...]
 
 
 class FilledTable(NamedTuple):
-    """Table of a store as SQLite holds it."""
+    """Table of a store as SQLite holds it: its columns' affinities by name, and its rows."""
 
     columns: Mapping[str, str]
-    """The columns' affinities, by name."""
     rows: Iterable[Row]
 
 
 Tables = Mapping[str, FilledTable]
-
 DATA_FILES: Final = ("data/sql/sandbox.toml",)
 _ALLOWED: Final = read_values("sandbox.toml")
 TABLES: Final[tuple[str, ...]] = tuple(_ALLOWED["tables"])
@@ -60,9 +56,6 @@ _WITH_TABLE: Final = re.compile(
 )
 _LIST_ITEM: Final = re.compile(r",|\bJOIN\b", re.IGNORECASE)
 _EXPLAIN: Final = re.compile(r"(?:\s|;|--[^\n]*\n|(?>/\*.*?\*/))*+EXPLAIN\b", re.IGNORECASE | re.DOTALL)
-_BETWEEN_TOKENS: Final = re.compile(
-    r"""'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|((?:[ \t\n\f\r]|--[^\n]*|(?>/\*.*?\*/))+)""", re.DOTALL
-)
 _FORBIDDEN: Final = re.compile("not authorized|user-defined function raised exception")
 
 
@@ -73,8 +66,7 @@ class Refusal(Enum):
     """It is no single query that SQLite can run on the store's tables."""
     FORBIDDEN = "forbidden"
     """It would do more than read the store's tables, or its result would change from run to run."""
-    TOO_MUCH = "too much"
-    """It exceeded its operations, its time, its memory or its rows."""
+    TOO_MUCH = "too much"  # Operations, time, memory or rows.
 
 
 class Execution(NamedTuple):
@@ -156,8 +148,7 @@ class Database:
     def __init__(self, store: Store | Tables) -> None:
         tables = tables_of(store) if isinstance(store, Store) else store
         self.names = frozenset(TABLES).union(*(tables[name].columns for name in TABLES))
-        # No statement cache: sqlite3 does not prepare a cached statement again, so the authorizer would not see its
-        # reads.
+        # A cached statement is not prepared again, so that the authorizer would not see its reads.
         self._connection = connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         for name in TABLES:
             _fill(connection, name, tables[name])
@@ -174,10 +165,7 @@ class Database:
         connection.set_progress_handler(watch.progress, OPERATIONS_BETWEEN_CHECKS)
 
     def execute(self, sql: str, deadline: float | None = None) -> Execution:
-        """Run one hostile query; never raises, whatever the text.
-
-        It is stopped at a deadline in the thread's processor time; `MAX_SECONDS` from now if not given.
-        """
+        """Run one hostile query until a deadline in the thread's processor time; never raises, whatever the text."""
         watch = self._watch
         is_narrow, is_oversized = _bounds(sql)
         watch.reads, watch.operations = set(), MAX_OPERATIONS
@@ -203,9 +191,7 @@ class Databases:
     """Copies of one store with different rows: a query that is right by luck on one is wrong on another."""
 
     copies: tuple[Database, ...] = field(repr=False)
-    _references: dict[tuple[str, bool, bool], tuple[Execution, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    _references: dict[str, tuple[Execution, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_store(cls, store: Store) -> "Databases":
@@ -214,10 +200,7 @@ class Databases:
 
     @classmethod
     def open(cls, folder: Path) -> "Databases":
-        """Read a store and fill its copies; a store without orders, as of a shop that gave reviews alone, has none.
-
-        InputError where the store cannot be read.
-        """
+        """Read a store and fill its copies; a store without orders is one copy. InputError where it cannot be read."""
         # Imports polars.
         from schemas.store.files import read_store
 
@@ -230,18 +213,14 @@ class Databases:
         return self.copies[0].names
 
     def run(self, sql: str, deadline: float | None = None) -> tuple[Execution, ...]:
-        """Run a hostile query on every copy, `MAX_SECONDS` for all; after a refusal the next copy is not tried.
-
-        A query that is a reference but for its comments and blanks has that one's result, and is not run again.
-        """
-        known = self._references.get(_identity(sql)) if self._references else None
+        """Run a hostile query on every copy, `MAX_SECONDS` for all; after a refusal the next copy is not tried."""
+        known = self._references.get(sql)
         return known or self._run(sql, time.thread_time() + MAX_SECONDS if deadline is None else deadline)
 
     def run_reference(self, sql: str) -> tuple[Execution, ...]:
         """Run a reference query on every copy; the result is cached, as every completion needs it."""
-        key = _identity(sql)
-        executions = self._references.pop(key, None) or self._run(sql, time.thread_time() + MAX_REFERENCE_SECONDS)
-        self._references[key] = executions
+        executions = self._references.pop(sql, None) or self._run(sql, time.thread_time() + MAX_REFERENCE_SECONDS)
+        self._references[sql] = executions
         if len(self._references) > MAX_REFERENCES:
             del self._references[next(iter(self._references))]
         return executions
@@ -273,13 +252,6 @@ def tables_of(store: Store) -> Tables:
     return tables
 
 
-def _identity(sql: str) -> tuple[str, bool, bool]:
-    """Return all of a query that decides its result: its text with a space for comments and blanks, and its bounds."""
-    is_narrow, is_oversized = _bounds(sql)
-    text = "" if is_oversized else _BETWEEN_TOKENS.sub(lambda match: " " if match[1] else match[0], sql)
-    return text.strip(" "), is_narrow, is_oversized
-
-
 @lru_cache(maxsize=16)
 def _bounds(sql: str) -> tuple[bool, bool]:
     """Return whether every format of a query is narrow, and whether the query is too large to be run."""
@@ -297,11 +269,8 @@ def _refusal(error: Exception) -> Refusal:
     # and they raise only if they would read the clock.
     if code == sqlite3.SQLITE_AUTH or _FORBIDDEN.match(str(error)):
         return Refusal.FORBIDDEN
-    if isinstance(error, MemoryError) or code in (
-        sqlite3.SQLITE_INTERRUPT,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_TOOBIG,
-    ):
+    too_much = (sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_TOOBIG)
+    if isinstance(error, MemoryError) or code in too_much:
         return Refusal.TOO_MUCH
     return Refusal.INVALID
 

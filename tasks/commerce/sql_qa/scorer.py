@@ -89,7 +89,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     reference_sql = (reference or {}).get("sql")
     wanted = None if reference_sql is None else _reference_executions(reference_sql, databases)
     sql, executions = run_completion(completion, databases)
-    found_form, valid = form(sql, completion), _valid(executions[0])
+    worth = {None: 1.0, Refusal.TOO_MUCH: 0.5}
+    found_form, valid = form(sql, completion), worth.get(executions[0].refusal, 0.0)
     if wanted is None or reference_sql is None:
         reads = float(bool(executions[0].reads))
         components = {"form": found_form * reads, "valid": valid * reads, "uses": None, "shape": None, "result": None}
@@ -131,12 +132,6 @@ def _reference_executions(sql: str, databases: Databases) -> tuple[Execution, ..
         if execution.refusal is not None:
             raise InputError(f"the reference query {sql!r} does not run ({execution.refusal.value}); correct it")
     return executions
-
-
-def _valid(execution: Execution) -> float:
-    if execution.refusal is None:
-        return 1.0
-    return 0.5 if execution.refusal is Refusal.TOO_MUCH else 0.0
 
 
 def _uses(sql: str, found: Execution, reference_sql: str, wanted: Execution, databases: Databases) -> float:

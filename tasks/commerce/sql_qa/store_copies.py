@@ -1,8 +1,8 @@
 """Store copies on which generated SQL is judged: a part of the given store, and that part with other values.
 
-A query that omits a filter or a join can be right by luck on one store; it is wrong on a store whose values follow no
-pattern of the first. Errors that show only at a limit, in the last second of a month, with a repeated row or in a tie
-are rare on most stores; the other copies have many such cases.
+A query without a filter or a join can be right by luck on one store; it is wrong on one whose values follow no pattern
+of the first. Cases at a limit, in the last second of a month, of repeated rows and ties are rare on most stores; the
+other copies have many.
 """
 
 import hashlib
@@ -65,8 +65,7 @@ ITEMS_A_SELLER: Final = 2  # Items per seller, at the fewest sellers, so that se
 def cut(store: Store) -> Store:
     """Return the part of a store that queries are judged on: at most `MAX_ORDERS` orders with their related rows.
 
-    Whole shoppers are kept, by the hash of their identifier, so that returning ones still return; the last one kept may
-    lose orders. The same store gives the same part, and cutting a part again returns the part.
+    Whole shoppers are kept, by the hash of their identifier, but for the last; cutting a part again returns the part.
     """
     if store.orders.height <= MAX_ORDERS:
         return store
@@ -90,8 +89,7 @@ def refill(store: Store, filling: Filling) -> Store:
     """Return a store with part of the orders, and with other values in its rows.
 
     Valid assumptions of queries stay true: a delivered order has a date, no earlier than the purchase; a shopper lives
-    in one state; every order has a customer, and every customer, product and seller an order. The same store gives the
-    same copy, so that a score does not depend on the time.
+    in one state; every order has a customer, and every customer, product and seller an order.
     """
     generator = random.Random(filling.seed)
     order_ids = sorted(store.orders["order_id"].to_list())
@@ -157,8 +155,7 @@ def _of_other_orders(frame: "DataFrame", order_ids: list[str], generator: random
 def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, each: bool) -> list[str]:
     """Draw a key for each item, none where there are none; an order's items stand one after another.
 
-    Where each key must stay in use, as many of an order's further items repeat the one before them as leave room for
-    all keys.
+    Where each key must stay in use, further items of an order repeat the one before as far as all keys have room.
     """
     if not keys:
         return []
@@ -227,12 +224,8 @@ def _delivered_otherwise(orders: "DataFrame", given: "DataFrame", generator: ran
     given = fitting if fitting.height else given
     donors = given[_donors(given["order_status"].to_list(), orders.height, generator)].to_dicts()
     bought = orders["order_purchase_timestamp"].to_list()
-    rows = [
-        _moved(donor, moment, generator) | {"order_id": order, "customer_id": customer}
-        for donor, moment, order, customer in zip(
-            donors, bought, orders["order_id"], orders["customer_id"], strict=True
-        )
-    ]
+    keys = orders.select("order_id", "customer_id").to_dicts()
+    rows = [_moved(*each, generator) | own for *each, own in zip(donors, bought, keys, strict=True)]
     return pl.DataFrame(rows, schema=orders.schema)
 
 
@@ -256,10 +249,9 @@ def _moved(donor: dict[str, Any], bought: datetime, generator: random.Random) ->
 
 def _living_elsewhere(customers: "DataFrame", generator: random.Random) -> "DataFrame":
     """Replace some shoppers by others, who return, and give each of them one other place."""
-    everyone = customers["customer_unique_id"].to_list()
-    people = generator.sample(sorted(set(everyone)), max(1, round((1 - RETURNING) * len(set(everyone)))))
-    extra = max(0, len(everyone) - len(people))
-    drawn = people[: len(everyone)] + generator.choices(people, k=extra)
+    everyone = sorted(set(customers["customer_unique_id"]))
+    people = generator.sample(everyone, max(1, round((1 - RETURNING) * len(everyone))))
+    drawn = people + generator.choices(people, k=customers.height - len(people))
     generator.shuffle(drawn)
     homes = dict(zip(people, _donors(customers["customer_state"].to_list(), len(people), generator), strict=True))
     places = customers[[homes[person] for person in drawn]].with_columns(customers["customer_id"])

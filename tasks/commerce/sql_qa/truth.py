@@ -32,11 +32,8 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     are equal within half a cent, and a text that is a number is one. InputError where there are no databases, or a
     reference does not run.
     """
-    right = [
-        is_right(rollout.completion, sql, databases)
-        for rollout in rollouts
-        if (sql := (rollout.reference or {}).get("sql")) is not None
-    ]
+    asked = [(each.completion, (each.reference or {}).get("sql")) for each in rollouts]
+    right = [is_right(completion, sql, databases) for completion, sql in asked if sql is not None]
     return {"execution_accuracy": sum(right) / len(right)} if right else {}
 
 
@@ -94,9 +91,7 @@ def same_rows(found: Execution, wanted: Execution, *, ordered: bool) -> bool:
 
 
 def _plain(cell: Cell) -> Cell:
-    if isinstance(cell, str) and _NUMBER.fullmatch(cell):
-        return float(cell)
-    return cell
+    return float(cell) if isinstance(cell, str) and _NUMBER.fullmatch(cell) else cell
 
 
 def _same(one: Row, other: Row) -> bool:

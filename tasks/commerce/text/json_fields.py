@@ -23,9 +23,7 @@ _WRITTEN: Final = re.compile(r"(?P<minus>-?)(?:R\$\s*)?(?P<digits>-?\d[\d.,]*)\s
 # A group of three digits behind a dot is thousands, but after a zero it is decimals.
 _THOUSANDS: Final = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
 _PLAIN: Final = re.compile(r"-?\d+(?:[.,]\d+)?", re.ASCII)
-MAX_WRITTEN: Final = 24
-"""Maximum characters of a number; longer ones are no amounts, and a float would not hold them."""
-
+MAX_WRITTEN: Final = 24  # Characters of a number; longer ones are no amounts, and a float would not hold them.
 REPORT_WEIGHTS: Final[Mapping[str, float]] = {"json": 0.30, "schema": 0.30, "types": 0.40}
 
 

@@ -1,8 +1,7 @@
 """Parser of the JSON object in a completion, however the model wrapped or broke it.
 
 Completions are hostile: they are measured before they are parsed, and no string makes this module raise. Strict JSON is
-tried first because it is the usual case and takes a microsecond; then Brazilian numbers, the wrappings that models put
-around an answer (a code fence, a thought, chatter), and last json-repair.
+tried first; then Brazilian numbers, wrappings of an answer (a code fence, a thought, chatter), and last json-repair.
 """
 
 import json
@@ -17,15 +16,11 @@ import orjson
 from tasks.commerce.text.json_fields import read_number
 from tasks.commerce.text.text_form import ramp
 
-MAX_CHARACTERS: Final = 4_000  # Longest answer; the longest right one has a tenth of it.
-MAX_COMPLETION: Final = 100_000
-"""Longest completion with its thoughts and spaces; a longer one is not searched."""
-MAX_BRACKETS: Final = 32
-"""Opening brackets of an answer; right ones have one, and deeply nested ones cannot be serialized again."""
+MAX_CHARACTERS, MAX_COMPLETION = 4_000, 100_000
+"""Longest answer, ten times as long as a right one, and longest completion with its thoughts and spaces."""
+MAX_BRACKETS: Final = 32  # Opening ones of an answer; deeply nested ones cannot be serialized again.
 MAX_STARTS: Final = 8
-MAX_REPAIR_CHARACTERS: Final = 800
-MAX_REPAIR_BRACKETS: Final = 24
-MAX_REPAIR_QUOTES: Final = 64
+MAX_REPAIR_CHARACTERS, MAX_REPAIR_BRACKETS, MAX_REPAIR_QUOTES = 800, 24, 64
 """json-repair's time grows with the square of the length, and again with brackets and quotes. Right answers have two
 brackets and some forty quotes; within these caps the slowest text found takes 8 ms, without them seconds."""
 PADDING: Final = (4_000, 800)
@@ -99,11 +94,7 @@ class ParsedObject(NamedTuple):
 
     @property
     def trust(self) -> float:
-        """Return the trust in the object's values, in [0, 1].
-
-        A repaired object may deviate from its author's meaning, a contradictory one has none, and a reader cannot find
-        one in a long text.
-        """
+        """Return the trust in the object's values, in [0, 1]; nobody finds an object in a long text."""
         if not self.needed:
             return float(self.value is not None)
         return min(reading.trust for reading in self.needed) * ramp(self.padding, *PADDING)
@@ -199,8 +190,7 @@ def _fenced(text: str) -> ParsedObject | None:
 
 def _surrounded(text: str) -> ParsedObject | None:
     """Read the first non-empty object, and compare it with those that follow."""
-    answer: ParsedObject | None = None
-    needed = {Reading.SURROUNDED}
+    found: list[ParsedObject] = []
     start = text.find("{")
     for _ in range(MAX_STARTS):
         if start < 0:
@@ -210,16 +200,16 @@ def _surrounded(text: str) -> ParsedObject | None:
         except (ValueError, RecursionError):
             start = text.find("{", start + 1)
             continue
-        found = _strict(text[start:end])
-        if found and found.value:
-            if answer is None:
-                answer = found
-            else:
-                needed |= _comparison(answer.value or {}, found.value)
+        read = _strict(text[start:end])
+        found += [read] if read and read.value else []
         start = text.find("{", end)
-    if answer is None:
+    if not found:
         return None
-    return ParsedObject(answer.value, answer.needed | needed, answer.characters, len(text) - answer.characters)
+    first, *others = found
+    needed = first.needed.union(
+        {Reading.SURROUNDED}, *(_comparison(first.value or {}, each.value or {}) for each in others)
+    )
+    return ParsedObject(first.value, needed, first.characters, len(text) - first.characters)
 
 
 def _comparison(first: dict[str, Any], second: dict[str, Any]) -> set[Reading]:

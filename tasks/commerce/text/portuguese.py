@@ -5,10 +5,7 @@ from typing import Final
 
 from tasks.commerce.text.lexicons import read_data, read_lexicon
 
-DATA_FILES: Final = (
-    "data/states/articles.toml",
-    "data/lexicons/categories.txt",
-)
+DATA_FILES: Final = ("data/states/articles.toml", "data/lexicons/categories.txt")
 # fmt: off
 MONTHS: Final = (
     "janeiro", "fevereiro", "março", "abril", "maio", "junho",

@@ -1,8 +1,4 @@
-"""Text as rewards and checks read it: folded, in words, and whether it declines or chats.
-
-Rewards read thousands of texts a second: a text is folded and split into words once, data of a prompt or a reference is
-cached, and a word list is checked by its first words before any pattern is run.
-"""
+"""Text as rewards and checks read it, thousands a second: folded, in words, and whether it declines."""
 
 import re
 import unicodedata
@@ -70,20 +66,16 @@ class Phrases:
     def __init__(self, lexicon: str, where: str = r"(?<![a-z])") -> None:
         self._by_first_word: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {}
         for phrase in map(fold, read_lexicon(lexicon)):
-            first = folded_words(phrase)[0]
-            end = r"(?![a-z])" if phrase[-1].isalpha() else ""
+            first, end = folded_words(phrase)[0], r"(?![a-z])" if phrase[-1].isalpha() else ""
             pattern = re.compile(rf"{where}{re.escape(phrase)}{end}")
             self._by_first_word[first] = (*self._by_first_word.get(first, ()), (phrase, pattern))
-        self._first_words = frozenset(self._by_first_word)
 
     def are_in(self, folded: str, words_there: Collection[str]) -> bool:
         """Return whether any phrase occurs in a folded text of these words."""
         # Few texts contain even the first word of a phrase, and a set lookup is faster than a pattern.
-        if self._first_words.isdisjoint(words_there):
-            return False
         return any(
             phrase in folded and pattern.search(folded)
-            for first in self._first_words.intersection(words_there)
+            for first in self._by_first_word.keys() & words_there
             for phrase, pattern in self._by_first_word[first]
         )
 
@@ -112,14 +104,11 @@ def refuses(text: str) -> bool:
     """Return whether a text begins by declining the task, explicitly or by an apology without a number after it."""
     folded = fold(text)
     there, beginning = folded_words(folded), folded[:REFUSAL_REACH]
-    if not any(word[0].isdigit() for word in there) and APOLOGIES.are_in(beginning, there):
-        return True
-    return _DECLINES.search(beginning) is not None
+    is_apology = not any(word[0].isdigit() for word in there) and APOLOGIES.are_in(beginning, there)
+    return is_apology or _DECLINES.search(beginning) is not None
 
 
 def ramp(value: float, worst: float, best: float) -> float:
     """Grade a value linearly: 0 at `worst` and beyond, 1 at `best` and beyond."""
     share = (value - worst) / (best - worst)
-    if 0.0 <= share < 1.0:
-        return share
-    return 1.0 if share > 0.0 else 0.0
+    return share if 0.0 <= share < 1.0 else float(share > 0.0)

@@ -61,7 +61,7 @@ def answer_by_rival(
         progress(finished.answers, samples * len(rows), "answers")
 
     if questions:
-        with Endpoint(
+        endpoint = Endpoint(
             rival,
             purpose=f"rival {rival.name}'s",
             section=f"evaluate.rivals.{rival.name}",
@@ -69,13 +69,13 @@ def answer_by_rival(
             temperature=temperature,
             max_tokens=max_tokens,
             body=rival.body,
-        ) as endpoint:
-            if not finished.batches:
-                first = questions[: len(rows) : -(-len(rows) // FIRST_PROMPTS)]
-                for key, reply in _first_replies(endpoint, first, rival, max_tokens).items():
-                    keep(key, reply)
-                questions = [question for question in questions if question not in first]
-            failure = endpoint.ask_all(questions, keep)
+        )
+        if not finished.batches:
+            first = questions[: len(rows) : -(-len(rows) // FIRST_PROMPTS)]
+            for key, reply in _first_replies(endpoint, first, rival, max_tokens).items():
+                keep(key, reply)
+            questions = [question for question in questions if question not in first]
+        failure = endpoint.ask_all(questions, keep)
         if failure is not None:
             raise EndpointError(failure)
     write_answers(output, rows, finished.batches, as_decoding(temperature, max_tokens), ours=False)

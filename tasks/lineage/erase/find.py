@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
-from schemas.tables.person import Person
+from schemas.store.store import Person
 from tasks.lineage.graph.graph import ModelVersion, read_versions
 from tasks.lineage.graph.rows import PEOPLE, PROMPTS, IdentifiedTable, IdentifierKind, Identities
 from tasks.lineage.store.inventory import Inventory, short

@@ -32,11 +32,6 @@ class RemovedLines:
         return sum(self.by.values())
 
 
-def unreadable(place: Path) -> tuple[str, ...]:
-    """Return a sentence on each file of some logs, a folder or a file, that cannot be read."""
-    return _verdicts(place, None)[1]
-
-
 def remove_lines(place: Path, traces: Traces) -> RemovedLines:
     """Take a person's lines, and the feedback on them, out of a folder or a file of logs.
 
@@ -66,7 +61,7 @@ def holds_them(answers: Path, traces: Traces) -> bool:
     return not THEIRS.isdisjoint(_of_parquet(answers, traces))
 
 
-def _verdicts(place: Path, traces: Traces | None) -> tuple[dict[Path, list[FoundBy | None]], tuple[str, ...]]:
+def _verdicts(place: Path, traces: Traces) -> tuple[dict[Path, list[FoundBy | None]], tuple[str, ...]]:
     """Return what finds each line of each file, those of feedback last, and a sentence on each unreadable file."""
     requests: dict[str, FoundBy] = {}
     verdicts: dict[Path, list[FoundBy | None]] = {}
@@ -76,8 +71,7 @@ def _verdicts(place: Path, traces: Traces | None) -> tuple[dict[Path, list[Found
             if file.suffix == ".parquet":
                 verdicts[file] = _of_parquet(file, traces)
             else:
-                lines = file.read_bytes().splitlines()
-                verdicts[file] = [] if traces is None else [_found(line, traces, requests) for line in lines]
+                verdicts[file] = [_found(line, traces, requests) for line in file.read_bytes().splitlines()]
         except OSError as error:
             unread.append(f"the log {file} cannot be read ({error.strerror})")
         except InputError as error:
@@ -115,7 +109,7 @@ def _found(line: bytes, traces: Traces, requests: dict[str, FoundBy]) -> FoundBy
     return requests.get(request, found)
 
 
-def _of_parquet(file: Path, traces: Traces | None) -> list[FoundBy | None]:
+def _of_parquet(file: Path, traces: Traces) -> list[FoundBy | None]:
     import polars as pl
     from polars.exceptions import PolarsError
 
@@ -123,7 +117,7 @@ def _of_parquet(file: Path, traces: Traces | None) -> list[FoundBy | None]:
         table = pl.read_parquet(file, glob=False)
     except (OSError, PolarsError):
         raise InputError(f"the log {file} cannot be read as parquet; repair or remove it") from None
-    return [] if traces is None else [traces.found(texts_of(row), row.get("prompt")) for row in table.to_dicts()]
+    return [traces.found(texts_of(row), row.get("prompt")) for row in table.to_dicts()]
 
 
 def _keep(file: Path, kept: Sequence[bool]) -> None:

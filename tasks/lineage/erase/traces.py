@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from schemas.tables.person import Person
+from schemas.store.store import Person
 from tasks.commerce.shortcuts import FREE_TEXT
 from tasks.lineage.graph.rows import PEOPLE, PROMPTS
 from tasks.lineage.store.inventory import Inventory

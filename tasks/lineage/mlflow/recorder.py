@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.disk import scratch_folder
 from schemas.errors import InputError, Interrupted, TucanoError
-from schemas.scratch import scratch_folder
 from schemas.source import REPOSITORY
 from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.client import ARTIFACT_TAG, REUSED_PREFIX, USER_VARIABLE, milliseconds_now, open_client

@@ -25,8 +25,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from schemas.artifact import ArtifactKind, ArtifactRecord, Segments
-from schemas.digests import file_sha256
-from schemas.disk import synchronize, write_whole
+from schemas.disk import file_sha256, synchronize, write_whole
 from schemas.errors import InputError, TucanoError, full_disk_error, is_of_full_disk
 
 CONTENT_FOLDER: Final = "content"

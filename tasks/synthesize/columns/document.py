@@ -12,8 +12,7 @@ import polars as pl
 from schemas.config.config import Config
 from schemas.store.column_map import NEEDED_BY_TASK, ORDER_STATUSES, reference_fields
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.synthesize.columns.choices import ColumnChoice
-from tasks.synthesize.columns.recognize import READS_REVIEWS, MapSection, Recognized, required_inputs, undecided
+from tasks.synthesize.columns.recognize import READS_REVIEWS, ColumnChoice, MapSection, Recognized, required_inputs
 
 _HEAD: Final = """\
 # Column map, written by `tucano init`: a key is a column of ours, its value the column of your file. Read it before it
@@ -49,7 +48,6 @@ def _section(section: MapSection, folder: Path) -> Iterator[str]:
     yield f"{mark}[[{kind}]]"
     yield f"{mark}{'table' if section.is_table else 'task'} = {_quoted(section.name)}"
     yield f"{mark}path = {_quoted(Path(path).as_posix())}"
-    yield from (f"# {line}  # confirm: {why}" for line, why in undecided(section))
     marks = {each.ours: mark if each.sure or each.waits else "# " for each in section.choices}
     for name, choices in (("columns", section.columns), ("reference", section.reference)):
         if choices:
@@ -61,8 +59,7 @@ def _section(section: MapSection, folder: Path) -> Iterator[str]:
             yield f"{comment}[{kind}.values.{choice.ours}]"
             yield from (f"{comment}{_quoted(theirs)} = {_quoted(ours)}" for theirs, ours in choice.values.items())
             meant = f"one of {', '.join(ORDER_STATUSES)}" if choice.waits else "one of ours"
-            for theirs, ours in choice.unknown.items():
-                yield f"# {_quoted(theirs)} = {_quoted(ours)}  # confirm: {meant}, or nothing"
+            yield from (f'# {_quoted(theirs)} = ""  # confirm: {meant}, or nothing' for theirs in choice.unknown)
 
 
 def _line(choice: ColumnChoice, mark: str) -> str:

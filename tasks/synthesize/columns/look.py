@@ -1,23 +1,32 @@
-"""Look at a shop's files: their columns, whatever kind of file it is, and what their cells look like."""
+"""Look at a shop's files: the known names of their columns, of `data/columns/names.toml`, and what their cells are."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.store.column_map import FORMATS
-from tasks.commerce.text.lexicons import read_lexicon
+from schemas.store.column_map import FORMATS, OTHER_STATUSES
+from tasks.commerce.text.lexicons import read_data, read_lexicon
 from tasks.commerce.text.text_form import fold
 from tasks.personal_data.scrub import personal_identifiers
-from tasks.synthesize.columns.names import folded, read_names
 from tasks.synthesize.own.cells import DATES, without_nothing
 from tasks.synthesize.own.identities import FULL_NAME
 from tasks.synthesize.own.rows import read_rows
 
+NAMES_FILE: Final = "columns/names.toml"
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORDS: Final = re.compile(r"[a-z0-9]+|#")
+_GENDER: Final = re.compile(r"(?<=[a-z]{3})[ao]\Z")
+_DOUBLED: Final = re.compile(r" \(\d+\)\Z")  # of the second of two columns of one name
+
+Ranked = Mapping[str, int]
+"""Rank of each name that is known of a column of ours, by the folded name; the lowest wins."""
+Known = Mapping[str, Ranked]  # Names by column of ours.
 LOOKED_AT: Final = 2_000  # Cells of a column that are looked at.
 ENOUGH: Final = 0.95
 """Share of the cells that must look like a kind: files have a few odd ones, which reading then names."""
@@ -36,12 +45,96 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
     "codes": r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$",
 }
-_FOREIGN: Final = r"(?i)\b(?:muy|pero|el|y|del|una|ya|llegó|llego|the|and|was|very|not|it)\b"
-"""Words of Spanish and English that no Portuguese sentence has."""
 _SHORTEST_TEXT: Final = 20  # Mean characters of what people write, in contrast to names and codes.
 OF_DATA: Final = tuple(ending for ending in FORMATS if ending != ".txt")
 """Endings that are looked for in a folder, where a text is rather a note than an export."""
 MOST_FILES: Final = 50  # Files of a folder: with more, it is no folder of exports.
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """All known names, folded."""
+
+    tables: Mapping[str, Known]
+    prompts: Mapping[str, Known]
+    """Inputs by task; `review` for those that read one."""
+    references: Mapping[str, Known]
+    beside: Mapping[str, Known]
+    """By a folded name: names that count only in a file that has it, too."""
+    identities: Ranked
+    """Personal columns that may identify a person."""
+    personal: frozenset[str]
+    names_or_codes: frozenset[str]
+    """Columns that are personal where they hold no codes."""
+    kinds: Mapping[str, str]
+    """Kind of the cells by column of ours, or by `*` and an ending."""
+    values: Mapping[str, Mapping[str, str]]
+    """By column of ours: our value, by the folded one of a file."""
+
+
+def folded(name: str) -> str:
+    """Return a name in the form in which names are compared: `ID do Pedido`, `codPedido` and `order_id` are one."""
+    words = _WORDS.findall(fold(_HUMP.sub(" ", _DOUBLED.sub("", name)).replace("º", "").replace("ª", "")))
+    fillers, same = _word_lists()
+    telling = [word for word in words if word not in fillers]
+    if len(telling) > 1:
+        telling = [same.get(word, word) for word in telling]
+    return " ".join(sorted(_GENDER.sub("", word) for word in telling))
+
+
+@cache
+def read_names() -> ColumnNames:
+    """Return the known names."""
+    document = read_data(NAMES_FILE)
+    personal = document["personal"]
+    of_values = {
+        column: {folded(word): ours for ours, words in of_column.items() for word in (ours, *words)}
+        for column, of_column in document["values"].items()
+    }
+    statuses = {name: of_values["order_status"] | of_values.get(name, {}) for name in OTHER_STATUSES}
+    return ColumnNames(
+        tables=_sections(document["tables"]),
+        prompts=_sections(document["prompts"]),
+        references=_sections(document["references"]),
+        identities=_ranks(personal["identities"]),
+        personal=frozenset(map(folded, [*personal["identities"], *personal["others"]])),
+        names_or_codes=frozenset(map(folded, personal["names_or_codes"])),
+        beside={folded(name): _known(columns) for name, columns in document["beside"].items()},
+        kinds={ours: kind for kind, columns in document["kinds"].items() for ours in columns},
+        values=of_values | statuses,
+    )
+
+
+@cache
+def _word_lists() -> tuple[frozenset[str], Mapping[str, str]]:
+    """Return the words that say nothing, and for words that say the same the one that stands for them."""
+    words = read_data(NAMES_FILE)["words"]
+    return frozenset(words["fillers"]), {fold(word): fold(one) for one, same in words["same"].items() for word in same}
+
+
+def _sections(sections: Mapping[str, Any]) -> Mapping[str, Known]:
+    return {name: _known(columns, ours_too=True) for name, columns in sections.items()}
+
+
+def _known(columns: Mapping[str, str | Sequence[str]], *, ours_too: bool = False) -> Known:
+    """Return the ranks of names; with `ours_too` our own comes first where it is not listed."""
+    listed = {ours: _listed(names) for ours, names in columns.items()}
+    return {ours: _ranks([ours, *names] if ours_too and ours not in names else names) for ours, names in listed.items()}
+
+
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
+    """Return the names of a column, or those of the column `table.column` that it shares them with."""
+    if not isinstance(names, str):
+        return names
+    table, column = names.split(".")
+    return [column, *_listed(read_data(NAMES_FILE)["tables"][table][column])]
+
+
+def _ranks(names: Sequence[str]) -> Ranked:
+    ranks: dict[str, int] = {}
+    for rank, name in enumerate(names):
+        ranks.setdefault(folded(name), rank)
+    return ranks
 
 
 def expected(ours: str) -> str | None:
@@ -100,7 +193,7 @@ class LookedFile:
     numbers: frozenset[str] = frozenset()
     """Columns whose cells were all numbers in the file, and no texts."""
     notes: tuple[str, ...] = ()
-    """Sentences on how it was read, and on its language."""
+    """Sentences on how it was read."""
 
     @cached_property
     def personal(self) -> tuple[str, ...]:
@@ -118,10 +211,7 @@ class LookedFile:
 
 
 def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the files that are named, and those of a format that can be read in the folders that are.
-
-    InputError where a path does not exist, a file has another format, or a folder has none or too many.
-    """
+    """Return the files that are named, and those of a format that can be read in the folders that are."""
     found: dict[Path, Path] = {}
     for path in paths:
         for file in _in_folder(path) if path.is_dir() else (path,):
@@ -139,12 +229,7 @@ def look_at(path: Path) -> LookedFile:
     if not rows.texts.width:
         raise InputError(f"{path} has no column of texts or numbers; write flat rows")
     cells = rows.texts.select(pl.all().map_batches(without_nothing))
-    foreign = (
-        f"{name} is hardly in Portuguese, the only language that rewards and checks know"
-        for name in cells.columns
-        if looks_like(cells[name], "texts") and _share(_some(cells[name]), _FOREIGN) >= 0.4
-    )
-    return LookedFile(path, cells, tuple(rows.nested), rows.numbers, (*rows.notes, *foreign))
+    return LookedFile(path, cells, tuple(rows.nested), rows.numbers, rows.notes)
 
 
 def _in_folder(folder: Path) -> list[Path]:

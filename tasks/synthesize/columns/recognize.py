@@ -1,24 +1,148 @@
 """Recognition of a shop's files: which tables of a store they make, and which rows are prompts."""
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
-from schemas.errors import InputError
-from schemas.store.column_map import NEEDED, reference_fields
-from schemas.tables.delimited import read_numbers
+import polars as pl
+
+from schemas.store.column_map import CANCELED, NEEDED, OTHER_STATUSES, TELL_CANCELED, reference_fields
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
-from tasks.synthesize.columns.choices import ColumnChoice, choose, identity_of, more_statuses, tells_canceled
-from tasks.synthesize.columns.look import LookedFile, expected
-from tasks.synthesize.columns.names import folded, in_words, read_names, with_more
+from tasks.synthesize.columns.look import (
+    Known,
+    LookedFile,
+    are_mostly_states,
+    expected,
+    folded,
+    looks_like,
+    read_names,
+)
 
-_YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
+MOST_VALUES: Final = 40  # Different values of a status, beyond which it is none.
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
 _OF_REVIEWS: Final = ("orders", "customers", "reviews", "review_causes")
 NAMED_BY_OTHERS: Final = ("customers", "products", "sellers", "category_translation")
 """Tables that follow from those that name their rows, where a file says no more of them."""
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """A column of the file for one of ours."""
+
+    ours: str
+    theirs: str
+    why: str
+    sure: bool = True
+    """Whether it is used; one that is not sure is a comment, to be confirmed by a person."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Our value, by the file's, where they differ."""
+    unknown: tuple[str, ...] = ()
+    """The file's values that are none of the known ones."""
+
+    @property
+    def waits(self) -> bool:
+        """Return whether a run reads it and refuses it until a person completes it, lest canceled orders count."""
+        return not self.sure and self.ours in TELL_CANCELED
+
+
+def identity_of(file: LookedFile, ours: str) -> ColumnChoice | None:
+    """Return the personal column by which a file's rows are one person's; None without one."""
+    identities = read_names().identities
+    for column in file.personal:
+        if folded(column) in identities and not _is_empty(file.cells[column]):
+            return ColumnChoice(ours, column, "a person's own number or address, replaced by a keyed hash")
+    return None
+
+
+def choose(file: LookedFile, wanted: Known) -> dict[str, ColumnChoice]:
+    """Return the choice for each of our columns that the file seems to have."""
+    named = []
+    for ours, ranks in wanted.items():
+        for column in file.cells.columns:
+            cells, name = file.cells[column], folded(column)
+            if name in ranks and column not in file.personal and not _is_other(ours, name, cells):
+                # Some shops give only some of their products a code.
+                lacks = _is_empty(cells) or (ours == "product_id" and cells.null_count() > 0)
+                choice = judged(ours, column, cells)
+                # The cells go before the names: `Avaliação` may be the stars or the text.
+                named.append((lacks, not choice.sure, ranks[name], choice))
+    chosen: dict[str, ColumnChoice] = {}
+    taken: set[str] = set()
+    for *_, choice in sorted(named, key=lambda each: each[:3]):
+        if choice.ours not in chosen and choice.theirs not in taken:
+            chosen[choice.ours] = choice
+            # Only an id may be two of ours: that of an order, and of its only customer.
+            taken |= set() if choice.ours.endswith("_id") else {choice.theirs}
+    return {ours: chosen[ours] for ours in wanted if ours in chosen}
+
+
+def _is_empty(cells: pl.Series) -> bool:
+    return cells.null_count() == cells.len()
+
+
+def _is_other(ours: str, name: str, cells: pl.Series) -> bool:
+    """Return whether a column whose name is that of a status and of a state, such as `Estado`, holds the other."""
+    tables, known = read_names().tables, read_names().values["order_status"]
+    if name not in tables["orders"]["order_status"] or name not in tables["customers"]["customer_state"]:
+        return False
+    is_status = any(folded(value) in known for value in cells.drop_nulls().unique()) or not are_mostly_states(cells)
+    return is_status == (expected(ours) == "states")
+
+
+def judged(ours: str, column: str, cells: pl.Series) -> ColumnChoice:
+    """Return the choice of a column by its cells, and where ours has known values, by what they mean."""
+    if _is_empty(cells):
+        # A later export of the same form may have a canceled order.
+        return ColumnChoice(ours, column, "by its name, but every cell is empty", sure=ours in TELL_CANCELED)
+    if ours in read_names().values:
+        return _translated(ours, column, cells)
+    kind = expected(ours)
+    if kind is None or looks_like(cells, kind):
+        return ColumnChoice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
+    return ColumnChoice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
+
+
+def _translated(ours: str, column: str, cells: pl.Series) -> ColumnChoice:
+    known = read_names().values[ours]
+    found = cells.drop_nulls().unique().sort().to_list()
+    if len(found) > MOST_VALUES:
+        return ColumnChoice(ours, column, f"by its name, but it has {len(found):,} different values", sure=False)
+    values = {value: known[folded(value)] for value in found if folded(value) in known}
+    unknown = tuple(value for value in found if value not in values)
+    why = "by its name, and all its values are known"
+    if unknown:
+        why = f"by its name, but {len(unknown)} of its {len(found)} values are unknown; say below what they mean"
+    different = {theirs: value for theirs, value in values.items() if theirs != value}
+    return ColumnChoice(ours, column, why, not unknown, different, unknown)
+
+
+def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice]) -> Iterator[ColumnChoice]:
+    """Yield further columns that tell of canceled orders by name or values, one for each status that is left."""
+    left = [ours for ours in ("order_status", *OTHER_STATUSES) if ours not in chosen]
+    taken = {choice.theirs for choice in chosen.values()}
+    for column in file.cells.columns:
+        cells = file.cells[column]
+        if not left or column in taken or column in file.personal or _is_empty(cells):
+            continue
+        if tells_canceled(column, cells):
+            # One that differs within an order is of its items, which may be canceled by themselves.
+            said = file.cells.group_by(chosen["order_id"].theirs).agg(pl.col(column).drop_nulls().n_unique())
+            if not (said[column] > 1).any():
+                yield judged(left.pop(0), column, cells)
+
+
+def tells_canceled(column: str, cells: pl.Series) -> bool:
+    """Return whether a column is named like a status, or half of its values are known ones, `canceled` among them."""
+    names, name = read_names(), folded(column)
+    if any(name in names.tables["orders"][ours] for ours in ("order_status", *OTHER_STATUSES)):
+        return not _is_other("order_status", name, cells)
+    found = cells.drop_nulls().unique()
+    if found.len() > MOST_VALUES:
+        return False
+    known = names.values["order_status"]
+    meant = [known[folded(value)] for value in found if folded(value) in known]
+    return CANCELED in meant and len(meant) >= found.len() / 2
 
 
 @dataclass(frozen=True)
@@ -109,12 +233,11 @@ def required_inputs(task: TaskName) -> tuple[str, ...]:
 
 def _table_sections(file: LookedFile) -> Iterator[MapSection]:
     names = read_names()
-    named = names.files.get(folded(file.path.stem))
     beside = [names.beside[name] for column in file.cells.columns if (name := folded(column)) in names.beside]
     for table, needed in NEEDED.items():
         wanted = names.tables[table]
-        for more in [*beside, *([names.short.get(table, {})] if table == named else [])]:
-            wanted = with_more(wanted, more)
+        for more in beside:
+            wanted = {ours: {**dict.fromkeys(more.get(ours, {}), len(wanted[ours])), **wanted[ours]} for ours in wanted}
         chosen = choose(file, wanted)
         if all(name in chosen for name in needed):
             if table == "orders":
@@ -162,9 +285,8 @@ def _joined(section: MapSection, orders: MapSection) -> float:
     return int(named.is_in(orders.file.cells[known].implode()).sum()) / max(named.len(), 1)
 
 
-def _worth(section: MapSection) -> tuple[bool, int, int]:
-    named = read_names().files.get(folded(section.file.path.stem)) == section.name
-    return named, sum(choice.sure for choice in section.columns), -len(section.file.cells.columns)
+def _worth(section: MapSection) -> tuple[int, int]:
+    return sum(choice.sure for choice in section.columns), -len(section.file.cells.columns)
 
 
 def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[MapSection]:
@@ -193,57 +315,24 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
 def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:
     names = read_names()
     for group, wanted in names.prompts.items():
-        phrases = in_words(file.cells.columns) if group == "review" else {}
-        chosen = choose(file, wanted, phrases)
+        chosen = choose(file, wanted)
         inputs, fields = {choice.theirs for choice in chosen.values()}, names.references.get(group, {})
         sections = []
         for task in READS_REVIEWS if group == "review" else (cast("TaskName", group),):
             if all(name in chosen for name in required_inputs(task)):
-                known = choose(file, {each: fields[each] for each in fields if each in reference_fields(task)}, phrases)
+                known = choose(file, {each: fields[each] for each in fields if each in reference_fields(task)})
                 reference = tuple(choice for choice in known.values() if choice.theirs not in inputs)
                 used = {*inputs, *(choice.theirs for choice in reference)}
                 columns = (*chosen.values(), *(each for each in _identities(file) if each.theirs not in used))
                 sections.append(MapSection(task, False, file, required_inputs(task), columns, reference))
-        by_name = all(folded(choice.theirs) in wanted[ours] for ours, choice in chosen.items())
-        yield from [*filter(_knows_answers, sections)] or (sections if by_name else [])
+        yield from [*filter(_knows_answers, sections)] or sections
 
 
 def _identities(file: LookedFile) -> tuple[ColumnChoice, ...]:
     """Return the columns that say of whom and of what a prompt is."""
-    names = read_names()
-    orders, reviews = (with_more(names.tables[table], names.short[table]) for table in ("orders", "reviews"))
-    wanted = {
-        "customer_id": orders["customer_id"],
-        "order_id": names.tables["orders"]["order_id"],
-        "review_id": reviews["review_id"],
-    }
+    orders, reviews = (read_names().tables[table] for table in ("orders", "reviews"))
+    wanted = {name: orders[name] for name in ("customer_id", "order_id")} | {"review_id": reviews["review_id"]}
     chosen = choose(file, wanted)
     if "customer_id" not in chosen and (person := identity_of(file, "customer_id")) is not None:
         chosen["customer_id"] = person
     return tuple(chosen.values())
-
-
-def undecided(section: MapSection) -> Iterator[tuple[str, str]]:
-    """Yield the usual answer for a Brazilian shop, as a line of the column map, and why it must be confirmed."""
-    dates = [section.file.cells[c.theirs] for c in section.choices if c.sure and expected(c.ours) == "dates"]
-    parts = [cells.str.extract(_YEAR_LAST, group).drop_nulls().str.to_integer() for cells in dates for group in (1, 2)]
-    if any(part.len() for part in parts) and not any((part > 12).any() for part in parts):
-        yield 'dates = "day-first"', "no date tells whether 03/04 is in April"
-    for choice in section.choices:
-        if choice.sure and expected(choice.ours) == "numbers" and _may_be_two(section.file, choice.theirs):
-            yield 'decimals = "comma"', f"no number of {choice.theirs!r} tells whether 1.234 is more than a thousand"
-            return
-
-
-def _may_be_two(file: LookedFile, column: str) -> bool:
-    """Return whether numbers can be read with a decimal comma, and no row tells that they have one."""
-    cells = file.cells[column]
-    if column in file.numbers:
-        return False
-    try:
-        read_numbers(cells, column)
-    except InputError:
-        with suppress(InputError):
-            read_numbers(cells, column, "comma")
-            return True
-    return False

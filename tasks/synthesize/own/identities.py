@@ -39,15 +39,9 @@ _PUNCTUATION: Final = re.compile(r"[\W_]+")
 MOST_NAMES: Final = 0.5
 """Share of a column's values that look like names, from which they are taken for names."""
 
-IDS_AT_ONCE: Final = 10_000
-"""Identifiers that are searched for personal data at once: where one is some, the others need no search."""
-
 
 def open_key(state: Path) -> bytes:
-    """Return the key of a state folder, which gets one where it has none.
-
-    InputError where the file is there and is no key, or cannot be read or written.
-    """
+    """Return the key of a state folder, which gets one where it has none."""
     file = state / KEY_FILE
     try:
         if not file.exists():
@@ -78,11 +72,6 @@ def pseudonym(key: bytes, identifier: str) -> str:
     return hmac.digest(key, plain.encode(), "sha256").hex()[:DIGITS]
 
 
-def known_as(state: Path, identifier: str) -> str | None:
-    """Return the pseudonym that an identifier would have in the artifacts of a state folder; None without a key."""
-    return pseudonym(open_key(state), identifier) if (state / KEY_FILE).is_file() else None
-
-
 def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]]) -> list[str]:
     """Return the kinds of identities that hold personal data anywhere, in the order of `KINDS`."""
     found: set[str] = set()
@@ -94,14 +83,10 @@ def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]]) -> list[str]:
                 f"{place} is mapped to {name} and has names of people or places, and two may have the same; map the "
                 "column of an id, an e-mail or a CPF instead, or none: then each order is of a person of its own"
             )
-        if kind not in found and _hold_personal_data(known.alias("customer_id" if kind in OF_PEOPLE else "order_id")):
+        known = known.alias("customer_id" if kind in OF_PEOPLE else "order_id")
+        if kind not in found and personal_identifiers(known).any():
             found.add(kind)
     return [kind for kind in dict.fromkeys(KINDS.values()) if kind in found]
-
-
-def _hold_personal_data(identifiers: pl.Series) -> bool:
-    starts = range(0, identifiers.len(), IDS_AT_ONCE)
-    return any(personal_identifiers(identifiers.slice(start, IDS_AT_ONCE)).any() for start in starts)
 
 
 def replaced(values: pl.Series, key: bytes) -> pl.Series:
@@ -112,16 +97,11 @@ def replaced(values: pl.Series, key: bytes) -> pl.Series:
 
 
 def find_known(state: Path, text: str, find: Callable[[str], Found]) -> Found:
-    """Find what a text names; a person's e-mail address, CPF or telephone number stands in artifacts as a pseudonym.
-
-    InputError where nothing has that name, as it is or as a pseudonym.
-    """
+    """Find what a text names; a person's e-mail address, CPF or telephone number stands in artifacts as a pseudonym."""
     try:
         return find(text)
     except InputError:
-        known = known_as(state, text)
-        if known is None:
-            raise
-        with suppress(InputError):
-            return find(known)
+        if (state / KEY_FILE).is_file():
+            with suppress(InputError):
+                return find(pseudonym(open_key(state), text))
         raise

@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.errors import InputError
 from schemas.faults import did_you_mean
 from schemas.store.column_map import (
@@ -27,7 +27,7 @@ from tasks.commerce.inputs import TaskInputs
 from tasks.synthesize.own.cells import ColumnCells, as_identifiers
 from tasks.synthesize.own.identities import KINDS, personal_kinds, replaced
 from tasks.synthesize.own.rows import read_rows
-from tasks.synthesize.sheets.table import FileRows
+from tasks.synthesize.own.sheets import FileRows
 
 FOLLOWING: Final[Mapping[str, Mapping[str, str]]] = {
     "orders": {"customer_id": "order_id"},
@@ -119,10 +119,7 @@ class OwnFiles:
 
 
 def open_own_files(path: Path, key: Callable[[], bytes], inputs: Mapping[TaskName, type[TaskInputs]]) -> OwnFiles:
-    """Read a column map, check its names, and take the digests of its files.
-
-    InputError where the map is invalid, or a file of it cannot be read.
-    """
+    """Read a column map, check its names, and take the digests of its files."""
     column_map = read_column_map(path)
     for number, prompts in enumerate(column_map.prompts, 1):
         _check_inputs(f"column map {path}: prompts.{number}", prompts, inputs)

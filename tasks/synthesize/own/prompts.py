@@ -73,26 +73,16 @@ def own_prompts(
 
     Those of which something of the right answer is known come first: the others only where there are too few.
     """
-    again = random.Random()
-    again.setstate(generator.getstate())
-    known = [knows_anything(row.reference) for row in every_prompt(own, task, generator, skipped)]
-    order = list(range(len(known)))
-    generator.shuffle(order)
-    order.sort(key=lambda place: not known[place])
-    chosen = {*order[:count]}
-    # Made twice, for the prompts of millions of rows do not fit into the memory of a laptop.
-    rows = {place: row for place, row in enumerate(every_prompt(own, task, again, Skipped())) if place in chosen}
-    yield from (rows[place] for place in order[:count])
-
-
-def every_prompt(own: OwnFiles, task: TaskName, generator: random.Random, skipped: Skipped) -> Iterator[PromptRow]:
-    """Yield the prompts of a task from all rows that are some, in their order."""
+    rows: list[PromptRow] = []
     for file in own.column_map.prompts:
-        for row in _rows(_candidates(own, file, task), task, generator, skipped) if task in file.tasks else ():
-            if task == "sql_qa" and not own.column_map.tables:
+        if task in file.tasks:
+            rows += _rows(_candidates(own, file, task), task, generator, skipped)
+            if rows and task == "sql_qa" and not own.column_map.tables:
                 raise InputError(f"{file.path} has rows of sql_qa, and {NO_TABLES}")
-            skipped.usable[task] += 1
-            yield row
+    skipped.usable[task] += len(rows)
+    generator.shuffle(rows)
+    rows.sort(key=lambda row: not knows_anything(row.reference))
+    yield from rows[:count]
 
 
 def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidates:

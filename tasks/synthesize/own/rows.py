@@ -14,9 +14,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from schemas.errors import InputError
 from schemas.faults import did_you_mean
 from schemas.json_lines import gives_a_key_twice, stream_lines
-from tasks.synthesize.sheets.delimited import read_export
-from tasks.synthesize.sheets.table import FileRows
-from tasks.synthesize.sheets.workbook import ENDING, read_workbook
+from tasks.synthesize.own.sheets import ENDING, FileRows, read_export, read_workbook
 
 JSON_LINES: Final = (".jsonl", ".ndjson")
 MOST_ROWS: Final = 5_000_000  # Most rows of a file: more do not fit into the memory of a laptop.
@@ -25,11 +23,7 @@ _ROWS_AT_ONCE: Final = 20_000
 
 
 def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
-    """Read columns of a file of JSON Lines, CSV, Excel or Parquet, as texts; all but nested ones where none are named.
-
-    InputError where the file cannot be read, is empty, too large or malformed, has no such column, or a named column
-    has a value that is none of a text, a number, a date, true or false, or a list of texts and numbers.
-    """
+    """Read columns of a file of JSON Lines, CSV, Excel or Parquet, as texts; by default all but nested ones."""
     try:
         size = path.stat().st_size
     except OSError as error:

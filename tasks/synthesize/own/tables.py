@@ -65,17 +65,13 @@ def own_store(own: OwnFiles) -> Store:
     for name, file in files.items():
         _check(own, file, tables[name])
     _check_links(own, files, tables)
-    empty = {name: pl.DataFrame(schema=_schema(name)) for name in TABLE_NAMES if name not in HIDDEN_TABLES}
+    empty = {name: pl.DataFrame(schema=TABLES[name].types) for name in TABLE_NAMES if name not in HIDDEN_TABLES}
     return Store(**empty | {name: table.drop(ROW) for name, table in tables.items()})
-
-
-def _schema(table: str) -> dict[str, Any]:
-    return TABLES[table].types
 
 
 def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
     """Return a table with all its columns and the number of each row in its file."""
-    schema = _schema(file.table)
+    schema = TABLES[file.table].types
     identities = own.identities(file)
     cells = {ours: own.cells(file, name, ours) for ours, name in file.columns.items() if ours not in KINDS}
     kinds = {**schema, **KINDS_OF_NO_STORE}
@@ -213,17 +209,16 @@ def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Seque
             group = read.join(several.head(1).select(key), on=key, how="semi").drop_nulls(name)
             first, second = group.unique(name, keep="first", maintain_order=True)[ROW][:2]
             cells = own.place(file)
+            hint = "; map review_id, too" if file.table == "reviews" else ": correct one of them"
             raise InputError(
                 f"{file.path}: {cells.row(first)} and {cells.row(second)} have the same {' and '.join(key)} in table "
-                f"{file.table} and another {name}{_remedy(file.table, name, several.height)}"
+                f"{file.table} and another {name}{_more(several.height)}; an id names one row{hint}"
             )
     return grouped.agg(pl.col(ROW).first(), pl.col(others).drop_nulls().first())
 
 
-def _remedy(table: str, name: str, count: int) -> str:
-    more = f" (and {count - 1:,} more)" if count > 1 else ""
-    hint = "; map review_id, too" if table == "reviews" and name != "review_id" else ""
-    return f"{more}; an id names one row{hint or ': correct one of them'}"
+def _more(count: int) -> str:
+    return f" (and {count - 1:,} more)" if count > 1 else ""
 
 
 def _in_time(table: str, read: pl.DataFrame) -> pl.DataFrame:
@@ -269,7 +264,7 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
         if name not in found and of_table in found:
             ids = found[of_table].select(ROW, column).drop_nulls().unique(column, keep="first", maintain_order=True)
             same = {column, "customer_unique_id"}
-            columns = {n: pl.col(column) if n in same else pl.lit(None, kind) for n, kind in _schema(name).items()}
+            columns = {n: pl.col(column) if n in same else pl.lit(None, kind) for n, kind in TABLES[name].types.items()}
             found[name] = ids.select(ROW, **columns)
     return found
 
@@ -299,9 +294,8 @@ def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Ma
         strangers = ~tables[name][column].is_in(tables[other][column].implode())
         rows = tables[name].filter(strangers)[ROW]
         if len(rows):
-            cells = own.place(file)
-            more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+            row = f"{own.place(file).row(rows[0])}{_more(len(rows))}"
             raise InputError(
-                f"{file.path} as table {name}: the {column} of {cells.row(rows[0])}{more} is in no row of table "
-                f"{other}; export both of the same span"
+                f"{file.path} as table {name}: the {column} of {row} is in no row of table {other}; export both of the "
+                "same span"
             )

@@ -1,14 +1,11 @@
 """TRL's trainers, made to train on a CPU too, which lacks the Triton of their kernels."""
 
-import functools
-import types
 from collections.abc import Callable
 from typing import Any, Final
 
 import torch
 from torch import Tensor
 from trl import GRPOTrainer
-from trl.trainer.utils import FusedCausalLMOutput
 
 from tasks.train.resume.resumable import ResumableTrainer
 
@@ -100,16 +97,10 @@ def token_scores(
     compute_entropy: bool = False,
     learn_entropy: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the log-probability of each token, and the entropy of its distribution if wanted.
+    """Return the log-probability of each token, (...), and the entropy of its distribution if wanted.
 
-    Args:
-        logits: Of each token's distribution, (..., vocabulary).
-        tokens: The tokens, (...).
-        temperature: Temperature of the distribution.
-        forbidden: Tokens without a probability, (..., vocabulary).
-        compute_entropy: Whether entropies are wanted.
-        learn_entropy: Whether the entropy has a gradient; one that is only logged needs none, which would be most of
-            its work.
+    Logits and forbidden tokens are (..., vocabulary). An entropy that is only logged needs no gradient, which would be
+    most of its work.
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     if temperature != 1:
@@ -124,40 +115,3 @@ def token_scores(
         # 0 x log 0 is 0 here, and its gradient too.
         factor = by_token if forbidden is None else by_token.masked_fill(forbidden, 0.0)
         return found, -(by_token.exp() * factor).sum(-1)
-
-
-def add_plain_head(model: torch.nn.Module) -> None:
-    """Make a model with TRL's fused head handle `fused_lm_head=True` on a CPU as on a GPU.
-
-    TRL's own losses, reference policy and metrics stay in use; only its kernel is replaced.
-    """
-    unfused = model.forward
-
-    # Keeps the original signature, against which `generate` validates its arguments.
-    @functools.wraps(type(model).forward)
-    def forward(_model: Any, *arguments: Any, fused_lm_head: bool = False, labels: Any = None, **named: Any) -> Any:
-        if not fused_lm_head:
-            return unfused(*arguments, labels=labels, **named)
-        wanted = labels[:, 1:]
-        learned = wanted != IGNORED_LABEL
-        # Prompts are most of the tokens and have no loss, so their logits are left out.
-        first = int(learned.any(dim=0).int().argmax())
-        outputs = unfused(*arguments, logits_to_keep=labels.shape[1] - first, **named)
-        figures = token_figures(outputs.logits[:, :-1][learned[:, first:]], wanted[learned])
-        placed = {
-            name: values.new_zeros(learned.shape).masked_scatter(learned, values) for name, values in figures.items()
-        }
-        return FusedCausalLMOutput(label_mask=learned, **placed)
-
-    model.forward = types.MethodType(forward, model)
-
-
-def token_figures(logits: Tensor, tokens: Tensor) -> dict[str, Tensor]:
-    """Return what TRL's head says of each token, (tokens,)."""
-    by_token = torch.log_softmax(logits, dim=-1)
-    figures = {"log_probs": by_token.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)}
-    with torch.no_grad():
-        figures["entropy"] = -(by_token.exp() * by_token).sum(-1)
-        figures["mean_logits"] = logits.mean(-1)
-        figures["is_top1"] = logits.argmax(-1) == tokens
-    return figures

@@ -4,7 +4,8 @@ from typing import Any
 
 from trl import DPOTrainer
 
-from tasks.train.backend.cpu import add_plain_head, checkpoint_gradients, keep_adapter_in_float32
+from tasks.train.backend.cpu import checkpoint_gradients, keep_adapter_in_float32
+from tasks.train.backend.fused_head import add_fused_head
 from tasks.train.resume.resumable import ResumableTrainer
 
 
@@ -16,7 +17,7 @@ class CpuDPOTrainer(ResumableTrainer, DPOTrainer):  # type: ignore[misc]
         keep_adapter_in_float32(self.model)
         checkpoint_gradients(self)
         if self.accelerator.device.type == "cpu":
-            add_plain_head(self.model.get_base_model())
+            add_fused_head(self.model.get_base_model())
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log as TRL does, without the token count, which a resumed run would restart at 0."""

@@ -1,7 +1,7 @@
 """GRPO on a LoRA adapter: a child process of the train stage."""
 
 from tasks.policy.child import as_child
-from tasks.train.backend.requirements import require_pinned
+from tasks.train.backend.trainable import require_pinned
 from tasks.train.prompt_source import SAMPLING
 from tasks.train.resume.state_files import Stateful
 from tasks.train.stage import StartedTraining, TrainingInputs, train

@@ -21,10 +21,9 @@ from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import as_messages
 from tasks.policy.guidance import GuidedLogits
 from tasks.train.backend.cpu import CpuGRPOTrainer
+from tasks.train.backend.packed import PackedUpdate
 from tasks.train.backend.trainable import without_drift
-from tasks.train.grpo.generator import RolloutGenerator
-from tasks.train.grpo.guidance import RolloutGuidance
-from tasks.train.grpo.packed import PackedUpdate
+from tasks.train.grpo.generator import RolloutGenerator, RolloutGuidance
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups, SampledRollout, before_shuffle, whole_batch
 from tasks.train.grpo.sampling import RolloutSampler

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
-from schemas.config.train_sections import PreflightSection
+from schemas.config.train_sections import PolicyConfig, PreflightSection
 from schemas.documents import AuditRecord, read_audit_record
 from schemas.errors import GateRefused, InputError
 from schemas.tables.prompts import PromptRow
@@ -29,9 +28,9 @@ PORTUGUESE: Final = "Não é só atenção: ação, pôr, última, três, à mã
 TURN: Final[list[Message]] = [*as_messages(SYSTEM, QUESTION), {"role": "assistant", "content": ANSWER}]
 
 
-def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName]) -> list[str]:
-    """Return the reasons why an audit does not permit a training; empty if it does."""
-    wanted = set(tasks)
+def require_audit(folder: Path, spec: SpecName, tasks: Iterable[TaskName]) -> AuditRecord:
+    """Return the record of the audit that permits a training."""
+    record, wanted = read_audit_record(folder), set(tasks)
     unaudited = sorted(wanted - record.tasks.keys())
     changed = sorted(
         task for task in wanted & record.tasks.keys() if record.reward_versions.get(task) != reward_version(task, spec)
@@ -48,13 +47,6 @@ def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName])
         faults.append(f"it refused: {'; '.join(record.reasons[:3])}")
     if unaudited:
         faults.append(f"it says nothing of {', '.join(unaudited)}")
-    return faults
-
-
-def require_audit(folder: Path, spec: SpecName, tasks: Iterable[TaskName]) -> AuditRecord:
-    """Return the record of the audit that permits a training."""
-    record = read_audit_record(folder)
-    faults = audit_faults(record, spec, tasks)
     if faults:
         raise GateRefused(f"the audit in {folder} lets no training start: {'; '.join(faults)}; {AUDIT_REMEDY}")
     return record

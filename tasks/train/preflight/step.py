@@ -48,7 +48,10 @@ def check_step(
 ) -> list[Check]:
     """Take a trial training step; check what it moved, that it is finite, and its memory."""
     step = dry_run_step(trainer, learning_rate, longest)
-    total = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else None
+    share, memory = 0.0, "no GPU"
+    if step.peak_bytes is not None:
+        share = step.peak_bytes / torch.cuda.get_device_properties(0).total_memory
+        memory = f"{step.peak_bytes / 2**30:.1f} GiB, {share:.0%} of the card"
     adapter = [name for name in step.moved if LORA in name]
     others = sorted(step.moved.difference(adapter))
     moved = f"{len(adapter)} tensors of the adapter and {len(others)} others moved"
@@ -57,27 +60,16 @@ def check_step(
     return [
         checked("moved_by_a_step", bool(adapter) and not others, moved, key="moved_base" if others else ""),
         checked("finite_step", finite, f"loss {step.loss:.4g}, gradient norm {step.gradient_norm:.4g}"),
-        check_memory(step.peak_bytes, total, limits),
+        checked("memory", share <= limits.max_memory_share, memory, most=limits.max_memory_share),
     ]
 
 
-def check_memory(peak: int | None, total: int | None, limits: PreflightSection) -> Check:
-    """Check a step's peak memory against the GPU, both in bytes and None without one."""
-    share = None if peak is None or total is None else peak / total
-    measured = "no GPU" if share is None or peak is None else f"{peak / 2**30:.1f} GiB, {share:.0%} of the card"
-    most = limits.max_memory_share
-    return checked("memory", share is None or share <= most, measured, most=most)
-
-
 def dry_run_step(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> DryStep:
-    """Take one optimizer step on the trainer's next batches, and restore everything.
+    """Take one step of a separate optimizer on the trainer's next batches, and restore everything.
 
-    Args:
-        trainer: A TRL trainer that has not begun to train.
-        learning_rate: Of a separate optimizer: the first step of a warm-up would move nothing.
-        longest: The longest prompt. If given, the step takes as much memory as any can: each of its prompts is this
-            one, and each completion has the recipe's maximum length. DPO, which has its completions already, takes its
-            longest pairs.
+    With the longest prompt the step takes as much memory as any can: each of its prompts is this one, and each
+    completion has the recipe's maximum length. DPO, which has its completions already, takes its longest pairs. The
+    learning rate is the recipe's highest: the first step of a warm-up would move nothing.
     """
     on_gpu = torch.cuda.is_available()
     passes, model = trainer.args.gradient_accumulation_steps, trainer.model

@@ -21,12 +21,7 @@ def adapter_parameters(model: Any) -> dict[str, Any]:
 
 def adapter_weights(model: Any) -> dict[str, Any]:
     """Return a CPU copy of a PEFT model's adapter weights, under the names used in its files."""
-    return copies(adapter_parameters(model))
-
-
-def copies(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return copies of parameters on the CPU."""
-    return {name: values.detach().to("cpu", copy=True) for name, values in parameters.items()}
+    return {name: values.detach().to("cpu", copy=True) for name, values in adapter_parameters(model).items()}
 
 
 def adapter_config(model: Any) -> dict[str, Any]:

@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
 from schemas.references import knows_anything
-from schemas.tables.instructions import COLUMNS, GENERAL_FILE
-from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
+from schemas.tables.prompts import GENERAL_FILE, INSTRUCTION_COLUMNS, TRAIN_FILE, PromptRow, read_prompts
 from tasks.commerce.registry import TASKS
-from tasks.policy.batch import is_of_memory
 from tasks.policy.child import Channel, as_child
 from tasks.policy.load import ADAPTER_FOLDER, keep_weights_trainable, loading_arguments
 from tasks.policy.published import PUBLISHED_FILE, read_weights
-from tasks.train.backend.requirements import refuse_unfit_machine
-from tasks.train.backend.trainable import lora_config
+from tasks.train.backend.trainable import lora_config, refuse_unfit_machine
 from tasks.train.preflight.inputs import read_fit_tokenizer
 from tasks.train.resume.adapter_files import adapter_config, adapter_weights, write_adapter
 
@@ -100,18 +97,15 @@ def _write_published(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBa
 def _fine_tune(request: WarmStartRequest, tokenizer: "PreTrainedTokenizerBase", work: Path, channel: Channel) -> None:
     import transformers
 
+    from tasks.train.watch.out_of_memory import memory_errors_translated
     from tasks.train.watch.reporter import StepReporter
 
     transformers.utils.logging.disable_progress_bar()
     demonstrations, general = demonstrations_for(request)
-    try:
+    with memory_errors_translated():
         watched = StepReporter(channel, request.warm_start.steps)
         trainer = sft_trainer(request, tokenizer, demonstrations, work, [watched], spread=general > 0)
         trainer.train()
-    except Exception as error:
-        if not is_of_memory(error):
-            raise
-        raise InputError(_memory_sentence(request)) from error
     adapter, log = work / ADAPTER_FOLDER, trainer.state.log_history
     write_adapter(adapter, adapter_weights(trainer.model), adapter_config(trainer.model))
     # The published weights are read again, into the memory of the trained ones, which may be rounded to NF4.
@@ -147,7 +141,7 @@ def sft_trainer(
     from trl import SFTConfig, SFTTrainer
 
     from tasks.train.backend.cpu import keep_adapter_in_float32
-    from tasks.train.sft.packed_head import add_packed_head
+    from tasks.train.backend.fused_head import add_fused_head
 
     four_bit = request.warm_start.load_in_4bit
     model = read_weights(request.policy, **loading_arguments(four_bit=four_bit))
@@ -164,19 +158,8 @@ def sft_trainer(
     )
     keep_adapter_in_float32(trainer.model)
     if not on_gpu:
-        add_packed_head(trainer.model.get_base_model(), tokenizer.eos_token_id)
+        add_fused_head(trainer.model.get_base_model(), tokenizer.eos_token_id)
     return trainer
-
-
-def _memory_sentence(request: WarmStartRequest) -> str:
-    config = request.warm_start
-    remedies = [] if config.accumulation == config.batch_size else ["raise warm_start.accumulation"]
-    remedies += [] if request.gradient_checkpointing else ["set train.gradient_checkpointing='torch'"]
-    remedies += [] if config.load_in_4bit else ["set warm_start.load_in_4bit=true"]
-    return (
-        f"the memory is too small for warm_start.batch_size {config.batch_size} in {config.accumulation} parts; "
-        f"{', or '.join([*remedies, 'lower warm_start.batch_size'])}"
-    )
 
 
 def _arguments(request: WarmStartRequest, work: Path, *, spread: bool, on_gpu: bool) -> dict[str, Any]:
@@ -220,7 +203,7 @@ def demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]],
             "([prompts.reference] of the column map), or set warm_start.steps=0"
         )
     file = request.dataset / GENERAL_FILE
-    general = pl.read_parquet(file, columns=list(COLUMNS)).to_dicts() if file.exists() else []
+    general = pl.read_parquet(file, columns=list(INSTRUCTION_COLUMNS)).to_dicts() if file.exists() else []
     shown = list(_with_general(rows, general, request.warm_start, request.seed))
     return shown, _general_wanted(rows, general, len(shown))
 

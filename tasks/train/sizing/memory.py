@@ -12,8 +12,8 @@ from schemas.errors import InputError
 
 if TYPE_CHECKING:
     from schemas.config.config import Config
-    from schemas.config.policy import PolicyConfig
     from schemas.config.train import GradientCheckpointing
+    from schemas.config.train_sections import PolicyConfig
 
 Kind = Literal["llama", "qwen2", "qwen3"]
 GIGABYTE: Final = 1e9
@@ -37,7 +37,8 @@ FRAGMENTATION: Final = 0.05  # Share that torch's allocator reserves beyond its 
 REMEDIES: Final = {
     "training": "raise train.accumulation, set train.gradient_checkpointing='torch' ('unsloth' with that backend) or "
     "train.load_in_4bit=true, lower train.max_completion_tokens or train.vllm.memory_share",
-    "SFT": "raise warm_start.accumulation, set train.gradient_checkpointing='torch' or warm_start.load_in_4bit=true",
+    "SFT": "raise warm_start.accumulation, set train.gradient_checkpointing='torch' or warm_start.load_in_4bit=true, "
+    "or lower warm_start.batch_size",
     "answering": "lower train.max_completion_tokens or curate.max_prompt_tokens",
     "merging": "lower curate.max_prompt_tokens",
 }

@@ -16,9 +16,9 @@ from schemas.config.train import TrainConfig
 from tasks.checkpoints.checkpoint_manager import Checkpoint, CheckpointManager
 from tasks.checkpoints.manifest import REWARD
 from tasks.policy.child import Channel
-from tasks.train.resume.adapter_files import adapter_config, adapter_parameters, copies, write_adapter
+from tasks.train.resume.adapter_files import adapter_config, adapter_parameters, write_adapter
 from tasks.train.resume.preemption import Preemption
-from tasks.train.resume.resumable import OPTIMIZER, RANDOM, random_state
+from tasks.train.resume.resumable import OPTIMIZER, RANDOM, copied_to_cpu, random_state
 from tasks.train.resume.state_files import TRAINER_STATE_FILE, Stateful, read_state, write_state
 from tasks.train.watch.alarms import Alarms, is_finite
 from tasks.train.watch.reporter import StepReporter
@@ -71,9 +71,7 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         selection: Selection,
         keeper: CheckpointManager,
         preemption: Preemption,
-        *,
-        save_every: int,
-        snapshot_share: float,
+        recipe: TrainConfig,
     ) -> None:
         self._trainer = trainer
         self._parts = parts
@@ -81,8 +79,7 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         self._selection = selection
         self._keeper = keeper
         self._preemption = preemption
-        self._save_every = save_every
-        self._snapshot_share = snapshot_share
+        self._recipe = recipe
         self._adapter = adapter_parameters(trainer.model)
         self._config = adapter_config(trainer.model)
         self._written_at = time.monotonic()
@@ -110,7 +107,7 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         checkpoint = Checkpoint(step, metrics, self._snapshot())
         self._keeper.last = checkpoint
         best = self._selection.best is not None and self._selection.best.step == step
-        due = best or control.should_training_stop or step % self._save_every == 0
+        due = best or control.should_training_stop or step % self._recipe.save_every == 0
         self.seconds_stood_still = time.monotonic() - started
         if due or self._is_cheap():
             self._written_at = started
@@ -118,13 +115,13 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
 
     def _is_cheap(self) -> bool:
         cost = self.seconds_stood_still + self._keeper.seconds_to_write
-        return cost <= self._snapshot_share * (time.monotonic() - self._written_at)
+        return cost <= self._recipe.preemption.snapshot_share * (time.monotonic() - self._written_at)
 
     def _snapshot(self) -> Callable[[Path], None]:
         """Copy the training's state, and return what writes it into an empty folder, from which the trainer resumes."""
         states = {name: part.state_dict() for name, part in self._parts.items()}
         states |= {OPTIMIZER: self._trainer.optimizer_state(), RANDOM: random_state()}
-        adapter, trainer_state = copies(self._adapter), self._trainer.trainer_state()
+        adapter, trainer_state = copied_to_cpu(self._adapter), self._trainer.trainer_state()
         files = {name: file for part in self._in_files for name, file in part.files().items()}
 
         def write(folder: Path) -> None:
@@ -150,15 +147,8 @@ def watch(
     channel: Channel,
 ) -> Checkpointer:
     """Add all callbacks to a trainer, and return the one that keeps its checkpoints."""
-    checkpointer = Checkpointer(
-        trainer,
-        {"selection": selection, "alarms": alarms, **parts},
-        selection,
-        keeper,
-        preemption,
-        save_every=config.save_every,
-        snapshot_share=config.preemption.snapshot_share,
-    )
+    parts = {"selection": selection, "alarms": alarms, **parts}
+    checkpointer = Checkpointer(trainer, parts, selection, keeper, preemption, config)
     # A step is validated before alarms judge it, judged before it is saved, and saved before it is reported.
     for callback in (
         selection,

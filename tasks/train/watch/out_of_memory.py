@@ -21,20 +21,20 @@ VLLM_SIGNS: Final = re.compile(
 
 
 @contextmanager
-def memory_errors_translated(config: TrainConfig) -> Iterator[None]:
-    """Turn an out-of-memory error of a library in the block, or one that it caused, into one sentence."""
+def memory_errors_translated(config: TrainConfig | None = None) -> Iterator[None]:
+    """Turn a library's out-of-memory error in the block, of a training or else of SFT, into one sentence."""
     try:
         yield
     except Exception as error:
-        if any(VLLM_SIGNS.search(str(cause)) for cause in causes_of(error)):
+        if config is not None and any(VLLM_SIGNS.search(str(cause)) for cause in causes_of(error)):
             found = (
                 f"vLLM finds too little room on the GPU with train.vllm.memory_share {config.vllm.memory_share:g}; "
                 "raise it if much of the GPU is free, lower it if another process holds it, or lower "
                 f"train.max_completion_tokens {config.max_completion_tokens}"
             )
         elif is_of_memory(error):
-            found = f"the memory is full; {REMEDIES['training']}"
+            found = f"the memory is full; {REMEDIES['training' if config else 'SFT']}"
         else:
             raise
-        kept = "the checkpoints are kept, and a machine with more memory resumes from them with the same settings"
-        raise InputError(f"{found}; {kept}") from error
+        kept = "; the checkpoints are kept, and a machine with more memory resumes from them with the same settings"
+        raise InputError(f"{found}{kept if config else ''}") from error

@@ -31,26 +31,20 @@ def validate(
     spec: SpecName,
     *,
     step: int,
-    temperature: float,
-    max_tokens: int,
-    batch_size: int,
     seed: int,
-    stock: bool = False,
     guided: Guided = "none",
+    **settings: Any,
 ) -> Validation:
-    """Let the policy answer the validation split, and score the answers."""
+    """Let the policy answer the validation split, with settings of `generate`, and score the answers."""
     training = model.training
     model.eval()
     completions = generate(
         model,
         tokenizer,
         [as_messages(row.system, row.prompt) for row in rows],
-        temperature=temperature,
-        max_tokens=max_tokens,
-        batch_size=batch_size,
         seed=seed + step,
-        stock=stock,
         grammars=[registry.grammar_of(row.task, row.prompt, guided) for row in rows],
+        **settings,
     )
     model.train(training)
     by_task: dict[str, list[ScoredRollout]] = {task: [] for task in TASK_NAMES if any(row.task == task for row in rows)}

@@ -5,19 +5,15 @@ from typing import Any
 import pytest
 
 from benchmarks.retrain.__main__ import misses
-
-BETTER = ("sql_qa", "push", "churn")
-
-
-def _blocks(p: float = 0.001, better: tuple[str, ...] = BETTER, worse: tuple[str, ...] = ()) -> dict[str, Any]:
-    tasks = ("extraction", "sql_qa", "insights", "push", "sentiment", "churn")
-    verdicts = {task: "better" if task in better else "worse" if task in worse else "inconclusive" for task in tasks}
-    tasks_blocks = {task: {"verdict": verdict} for task, verdict in verdicts.items()}
-    return {"overall": {"p_signflip": p, "verdict": "better"}, "tasks": tasks_blocks}
+from schemas.tasks import TASK_NAMES
 
 
-def _report(scores: dict[str, Any], truth: dict[str, Any]) -> dict[str, Any]:
-    return {**scores, "ground_truth": truth}
+def _blocks(p: float = 0.001, **tasks: tuple[str, ...]) -> dict[str, Any]:
+    verdicts = dict.fromkeys(TASK_NAMES, "inconclusive")
+    for verdict, names in {"better": ("sql_qa", "push", "churn"), **tasks}.items():
+        verdicts |= {name: verdict for name in TASK_NAMES if name in names}
+    blocks = {name: {"verdict": verdict} for name, verdict in verdicts.items()}
+    return {"overall": {"p_signflip": p, "verdict": "better"}, "tasks": blocks}
 
 
 @pytest.mark.parametrize(
@@ -31,10 +27,7 @@ def _report(scores: dict[str, Any], truth: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_a_gain_that_is_not_shown_is_named_for_scores_and_for_truth(changed: dict[str, Any], miss: str) -> None:
-    for report, what in (
-        (_report(_blocks(**changed), _blocks()), "scores"),
-        (_report(_blocks(), _blocks(**changed)), "ground truth"),
-    ):
-        (found,) = misses(report)
+    for scores, truth, what in ((changed, {}, "scores"), ({}, changed, "ground truth")):
+        (found,) = misses({**_blocks(**scores), "ground_truth": _blocks(**truth)})
         assert found.startswith(what)
         assert miss in found

@@ -163,6 +163,8 @@ def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_ta
     assert (forced.document()["forced"], forced.document()["verdict"]) == ("a loja aceita o risco", "hold")
     assert desk.aliases == {"champion": "2", "previous": "1"}
     assert desk.world.registry.version(MODEL, "2").forced == "a loja aceita o risco"
+    card = Path(forced.document()["path"]) / "README.md"
+    assert "a loja aceita o risco" in card.read_text(encoding="utf-8")
     assert len(desk.runs(forced="a loja aceita o risco")) == 2
 
     back = desk.tucano("--rollback", "--json")
@@ -233,7 +235,7 @@ def test_a_version_with_lost_or_altered_parts_is_not_promoted(desk: Desk, part: 
         file.chmod(0o644)
         file.write_bytes(file.read_bytes() + b" ")
     refused = in_this_process("promote", "1", "--set", f"state.root={root}").refusal()
-    assert f"the {part} of version 1 is lost or damaged: " in refused
+    assert f"the {part} of version 1 of {MODEL} is lost or damaged: " in refused
     assert "make it again with `tucano retrain`" in refused
     assert replace(desk.world, root=root).aliases(MODEL) == {}
 

@@ -9,6 +9,7 @@ from prefect.server.events.schemas.automations import EventTrigger
 from prefect.server.events.schemas.events import ReceivedEvent
 
 from flows.deploy.apply import automations_of
+from flows.runtime.prefect_client import HELD_EVENT, OPERATIONS_EVENT
 from schemas.source import REPOSITORY
 
 SHIPPED = {str(each["name"]): each for each in automations_of(REPOSITORY)}
@@ -43,8 +44,8 @@ def ended(flow: str, error: str, state: str = "Failed", tag: str = "retrain") ->
 
 REFUSAL = "GateRefused: the reward audit says no"
 WAITED = f"TucanoError: the training ended as Failed: Flow run encountered an exception: {REFUSAL}; see the run train-1"
-HELD = event("tucano.held", {"prefect.resource.id": "tucano.promotion.7"}, payload={"reason": "worse by 0.08"})
-LATE = event("tucano.operations", {"prefect.resource.id": "tucano.model.m"}, payload={"reason": "silence"})
+HELD = event(HELD_EVENT, {"prefect.resource.id": "tucano.promotion.7"}, payload={"reason": "worse by 0.08"})
+LATE = event(OPERATIONS_EVENT, {"prefect.resource.id": "tucano.model.m"}, payload={"reason": "silence"})
 
 
 @pytest.mark.parametrize(

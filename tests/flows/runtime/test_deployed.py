@@ -1,4 +1,4 @@
-"""An interrupted run of a deployment is scheduled again; what failed, was cancelled or has no deployment is not."""
+"""An interrupted run of a deployment is scheduled again, others are not; tags, links and paths of a run."""
 
 import os
 import signal
@@ -25,7 +25,15 @@ from prefect.states import AwaitingRetry, Cancelling
 
 from flows.deploy.apply import DEPLOYMENTS_FILE, declared
 from flows.runtime import runs
-from flows.runtime.runs import INTERRUPTIONS_ALIKE, absolute_config, reschedule_on_interrupt
+from flows.runtime.runs import (
+    INTERRUPTIONS_ALIKE,
+    PAGES_VARIABLE,
+    absolute_config,
+    linked_to_mlflow,
+    profile_tag,
+    reschedule_on_interrupt,
+)
+from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
 from schemas.errors import GateRefused, Interrupted
 from schemas.source import REPOSITORY
@@ -200,26 +208,50 @@ def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    overrides = [
-        "state.root=state",
-        "state.mirror=mirror",
-        "state.artifacts=gs://bucket/prefix",
-        "state.mlflow=sqlite:///mlflow.db",
-        "audit.sheet=sheet.csv",
-        "audit.rollouts=rollouts.jsonl",
-        "monitor.logs=logs",
-        "policy.stand_in=false",
-        "policy.name=models/base",
-    ]
     (tmp_path / "models" / "base").mkdir(parents=True)
-    config = absolute_config(load_config("local", overrides))
-    assert config.state.root == tmp_path / "state"
-    assert config.state.mirror == str(tmp_path / "mirror")
-    assert config.state.artifacts == "gs://bucket/prefix"
-    assert config.state.mlflow == f"sqlite:///{tmp_path / 'mlflow.db'}"
-    assert (config.audit.sheet, config.audit.rollouts) == (tmp_path / "sheet.csv", tmp_path / "rollouts.jsonl")
-    assert config.monitor.logs == tmp_path / "logs"
-    assert config.policy.name == str(tmp_path / "models" / "base")
-    assert absolute_config(config) == config
+
+    def overrides(folder: str) -> list[str]:
+        paths = {"state.root": "state", "state.mirror": "mirror", "monitor.logs": "logs", "policy.name": "models/base"}
+        named = [f"{name}={folder}{path}" for name, path in paths.items()]
+        address = ["state.artifacts=gs://bucket/prefix", f"state.mlflow=sqlite:///{folder}mlflow.db"]
+        return [*named, *address, "policy.stand_in=false"]
+
+    config = absolute_config(load_config("local", overrides("")))
+    assert config == absolute_config(config) == load_config("local", overrides(f"{tmp_path}/"))
     # A name of the hub stays as it is.
     assert absolute_config(load_config("l4")).policy.name == "Polygl0t/Tucano2-qwen-0.5B-Instruct"
+
+
+RECORD = ArtifactRecord(
+    kind="policy",
+    sha256="3" * 64,
+    files={},
+    stage="train",
+    code_version="c",
+    config_digest="d",
+    inputs={},
+    created_at=datetime(2026, 1, 2, tzinfo=UTC),
+    machine="laptop",
+    mlflow_run_id="f" * 32,
+)
+
+
+@pytest.mark.parametrize("profile", ["l4", "infra/profiles/l4.toml", str(Path("/somebody/l4.toml"))])
+def test_a_profile_is_tagged_by_its_name_and_nobodys_path(profile: str) -> None:
+    assert profile_tag(profile) == "profile:l4"
+
+
+@pytest.mark.parametrize(
+    ("pages", "mlflow", "link"),
+    [
+        ("", None, None),
+        ("", "http://mlflow:5000/", f"http://mlflow:5000/#/runs/{'f' * 32}"),
+        ("http://seen", "http://mlflow:5000", f"http://seen/#/runs/{'f' * 32}"),
+    ],
+)
+def test_a_link_leads_to_where_the_run_is_served(
+    pages: str, mlflow: str | None, link: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PAGES_VARIABLE, pages)
+    config = load_config("local", [f"state.mlflow={mlflow}"] if mlflow else [])
+    assert (f"]({link})" if link else "`tucano ui` serves") in linked_to_mlflow("text", RECORD, config)

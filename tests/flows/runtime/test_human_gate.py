@@ -15,7 +15,6 @@ from prefect.flow_engine import run_flow
 
 from flows.runtime.runs import SHEET_ARTIFACT, wait_for_scores
 from schemas.documents import Rollout
-from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
 from tasks.audit.labelling import RUBRICS_FOLDER, with_score
 from tasks.audit.sheet import as_row, is_scored, read_rows, write_rows
@@ -102,21 +101,3 @@ def test_a_run_is_suspended_until_every_completion_is_scored(sheet: Path, tmp_pa
         assert work() == "Completed"
     waits = [f"left because suspended: {left} completions of {sheet} wait for a score" for left in (3, 1)]
     assert log.read_text(encoding="utf-8").splitlines() == ["made", *waits, "went on with an artifact"]
-
-
-def test_a_run_without_a_deployment_says_how_to_score_and_to_resume(
-    sheet: Path, tmp_path: Path, prefect_server: str
-) -> None:
-    log = tmp_path / "log"
-    score(sheet, 1)
-    with SyncPrefectClient(prefect_server) as client, prefect_state(prefect_server, tmp_path):
-        with pytest.raises(Interrupted) as caught:
-            gated(sheet, log, 7.0)
-        reported = str(caught.value)
-        assert reported.startswith(f"2 completions of {sheet} wait for a score")
-        assert f"in the browser with `tucano audit label '{sheet}' --rater" in reported
-        assert "run the same command again" in reported
-        assert "Resume" not in page(client)
-        score(sheet, 3)
-        gated(sheet, log, 7.0)
-    assert log.read_text(encoding="utf-8").splitlines()[2:] == ["went on with an artifact"]

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-import yaml
 from prefect import flow
 from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.runtime.prefect_client import HELD_EVENT, emit_held
 from flows.runtime.session import EXPERIMENT
-from schemas.source import REPOSITORY
 from tests.house import free_port
 
 EVIL = "https://evil.example"
@@ -89,9 +87,3 @@ def test_a_held_version_is_reported_with_its_reasons(prefect_server: str) -> Non
         "prefect.resource.name": "shop version 7",
     }
     assert found[0]["payload"] == {"reason": "overall is worse; push is worse"}
-
-
-def test_an_automation_waits_for_it() -> None:
-    gates = yaml.safe_load((REPOSITORY / "infra" / "automations" / "gates.yaml").read_text(encoding="utf-8"))
-    (held,) = [each for each in gates["automations"] if HELD_EVENT in each["trigger"]["expect"]]
-    assert held["trigger"]["match"]["prefect.resource.id"] == "tucano.promotion.*"

@@ -110,7 +110,7 @@ def test_a_server_that_is_away_or_takes_no_key_is_reported_before_work_starts_wi
         return str(refused.value)
 
     with answering({"/api/health": (200, "true"), "/api/flows/filter": (401, "")}) as server:
-        assert "asks for a key, and none is set (401)" in refusal(f"{server.url}/api")
+        assert "asks for a key, and takes none that is set (401)" in refusal(f"{server.url}/api")
     away = refusal("http://admin:se@cret@127.0.0.1:9/api")
     assert away.startswith("no Prefect server answers at PREFECT_API_URL=http://127.0.0.1:9/api;")
 

@@ -20,10 +20,10 @@ from schemas.config.config import Config
 from schemas.config.evaluate import RivalConfig
 from schemas.config.profiles import load_config
 from schemas.errors import Interrupted, TucanoError
-from tasks.evaluate.answers.answer import AnswerRequest, main
+from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE
-from tasks.policy.child import Channel
 from tests.chat_server import in_turn, says, serve
+from tests.flows.children import run_here
 from tests.flows.prefect_state import prefect_state
 from tests.flows.promotable import made
 from tests.prompt_tables import write_prompts
@@ -66,12 +66,9 @@ class _Children:
         self.requests.append(request)
         if self.fails:
             raise self.fails
-        folder.mkdir(parents=True, exist_ok=True)
         finished = request.work / FINISHED_FILE
         self.found.append(finished.read_bytes().count(b"\n") if finished.exists() else 0)
-        file = folder / "answer.request.json"
-        file.write_text(request.model_dump_json(), encoding="utf-8")
-        main(file, Channel(_Dying(self.batches_left)))
+        run_here(module, request, folder, speak=_Dying(self.batches_left))
 
 
 @dataclass(frozen=True)
@@ -133,20 +130,13 @@ def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
 def ask(
     world: World, *overrides: str, who: Answering | RivalConfig, dataset: StageResult | None = None, fresh: bool = False
 ) -> StageResult:
-    """Let a model answer in a flow of its own, as another command would."""
-    from prefect import flow
-
+    """Let a model answer in a run of its own, as another command would."""
     config = world.config(*overrides)
-
-    @flow(name="asks", validate_parameters=False)
-    def asks() -> StageResult:
-        with open_recorder(config).pipeline("asks", {}) as run:
-            session = Session(config, run, fresh=uuid4().hex if fresh else None)
-            if isinstance(who, RivalConfig):
-                return answer_rival(session, dataset or world.dataset, world.plan, who)
-            return answer(session, dataset or world.dataset, world.plan, who)
-
-    return asks()
+    with open_recorder(config).pipeline("asks", {}) as run:
+        session = Session(config, run, fresh=uuid4().hex if fresh else None)
+        if isinstance(who, RivalConfig):
+            return answer_rival(session, dataset or world.dataset, world.plan, who)
+        return answer(session, dataset or world.dataset, world.plan, who)
 
 
 def rollouts(result: StageResult) -> bytes:
@@ -158,10 +148,7 @@ def left_behind(root: Path) -> Sequence[Path]:
 
 
 def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, children: _Children) -> None:
-    base, tuned = (
-        Answering("base", world.base, None),
-        Answering("tuned", world.base, world.policy),
-    )
+    base, tuned = Answering("base", world.base), Answering("tuned", world.base, world.policy)
     first = ask(world, who=base)
     assert first.record.kind == "answers"
     assert first.record.inputs == {
@@ -220,14 +207,9 @@ def test_a_rival_is_asked_once_whatever_it_costs_and_however_it_is_reached(world
         rival = RivalConfig(name="large", url=server.url, model="large")
         first = ask(world, who=rival)
         assert len(server.requests) == len(TEST) + 1
-        for changed in (
-            {"price_input": 2.0},
-            {"concurrency": 1},
-            {"timeout_seconds": 9.0},
-            {"max_attempts": 1},
-            {"name": "other"},
-        ):
-            again = ask(world, who=rival.model_copy(update=changed), dataset=world.retrained)
+        reached = {"price_input": 2.0, "concurrency": 1, "timeout_seconds": 9.0, "max_attempts": 1, "name": "other"}
+        for name, value in reached.items():
+            again = ask(world, who=rival.model_copy(update={name: value}), dataset=world.retrained)
             assert (again.reused, again.record.sha256) == (True, first.record.sha256)
         assert not ask(world, who=rival.model_copy(update={"model": "larger"})).reused
         assert not ask(world, "evaluate.temperature=0.7", who=rival).reused
@@ -238,20 +220,13 @@ def test_a_rival_is_asked_once_whatever_it_costs_and_however_it_is_reached(world
 
 
 def climb(world: World, *rungs: str, seed: int, pool: ChildPool) -> Any:
-    from prefect import flow
-
     names = ", ".join(f'"{rung}"' for rung in rungs)
     config = world.config(f"evaluate.rungs=[{names}]", f"seed={seed}", "warm_start.steps=0")
-
-    @flow(name="climbs", validate_parameters=False)
-    def climbs() -> Any:
-        with open_recorder(config).pipeline("climbs", {}) as run:
-            session = Session(config, run, pool=pool)
-            base = session.result(world.base)
-            made = do_all(pool, rung_makers(session, world.dataset, base))
-            return answer_rungs(session, world.dataset, world.plan, base, made)
-
-    return climbs()
+    with open_recorder(config).pipeline("climbs", {}) as run:
+        session = Session(config, run, pool=pool)
+        base = session.result(world.base)
+        made = do_all(pool, rung_makers(session, world.dataset, base))
+        return answer_rungs(session, world.dataset, world.plan, base, made)
 
 
 def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(

@@ -6,18 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from flows.runtime.session import open_recorder
 from flows.stages import child_pool
-from flows.stages.evaluate import evaluate
+from flows.stages.evaluate import champion_for, evaluate, logged_training
 from flows.stages.runner import Results, Session, StageResult
+from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
+from schemas.errors import InputError
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, VALIDATION_FILE, read_prompts
 from tasks.evaluate.answers.files import Answer, Batch, as_decoding, write_answers
+from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.generate import StopReason
 from tasks.policy.merge import CHECK_FILE, MergeCheck
 from tests.chat_server import Reply, in_turn, says, serve
@@ -26,8 +30,7 @@ from tests.flows.promotable import made, store_of
 from tests.prompt_tables import write_prompts
 from tests.summaries import DATASET_SUMMARY
 from tests.tasks.curate.prompt_rows import prompt_row
-
-pytestmark = pytest.mark.integration
+from tests.tasks.lineage.made import commit
 
 SECONDS = count(1)
 RIGHT, WRONG = '{"polarity": "positive", "score": 5}', "gostei"
@@ -135,6 +138,7 @@ def report(stages: Results) -> Any:
     return json.loads((stages["evaluate"].path / "report.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.integration
 def test_the_merged_policy_is_compared_with_the_base_as_served(world: World, children: Children) -> None:
     policy = world.policy("quantized")
     stages = world.evaluate(policy, "train.load_in_4bit=true")
@@ -152,6 +156,7 @@ def test_the_merged_policy_is_compared_with_the_base_as_served(world: World, chi
     assert "not quantized" in text
 
 
+@pytest.mark.integration
 def test_a_warm_start_is_the_rung_sft_and_the_model_before_it_is_the_base(world: World, children: Children) -> None:
     """A second training on references was made for the rung, and the base of the comparison was warm already."""
     named = ("policy.stand_in=false", f"policy.name={world.base.path}", "train.load_in_4bit=false")
@@ -164,6 +169,7 @@ def test_a_warm_start_is_the_rung_sft_and_the_model_before_it_is_the_base(world:
     assert report(stages)["ladder"].keys() == {"sft"}
 
 
+@pytest.mark.integration
 def test_adapters_of_their_own_answer_beside_the_base_that_serves_them(world: World, children: Children) -> None:
     policy = world.policy("of tasks", "adapters/sentiment")
     stages = world.evaluate(policy, "train.load_in_4bit=true", "train.adapter_per_task=true")
@@ -172,6 +178,7 @@ def test_adapters_of_their_own_answer_beside_the_base_that_serves_them(world: Wo
     assert not [name for name in stages if name.startswith("merge")]
 
 
+@pytest.mark.integration
 def test_a_rival_that_gives_only_thoughts_stops_neither_the_evaluation_nor_another_rival(
     world: World, children: Children, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,6 +200,7 @@ def test_a_rival_that_gives_only_thoughts_stops_neither_the_evaluation_nor_anoth
     assert costs["talker"] == pytest.approx(4e-5)
 
 
+@pytest.mark.integration
 def test_another_language_makes_the_report_again_and_no_answer(world: World, children: Children) -> None:
     policy = world.policy("spoken")
     english = world.evaluate(policy, "train.load_in_4bit=false")
@@ -206,3 +214,93 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     text = (portuguese["evaluate"].path / "report.md").read_text(encoding="utf-8")
     assert "com as mesmas palavras: 7 (sentiment 2, sql_qa 5)." in text
     assert world.evaluate(policy, "train.load_in_4bit=false", 'report.language="pt"')["evaluate"].reused
+
+
+class Shop:
+    """A store of policies and evaluations, and a registry in memory: stands for the run's session."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store, self.registry, self.config = ArtifactStore(folder), self, load_config("local")
+        self.registered: list[Any] = []
+        self.champion: Any = None
+
+    def holder(self, _model: str, _alias: str) -> Any:
+        return self.champion
+
+    def versions(self, _model: str) -> list[Any]:
+        return self.registered
+
+    def commit(self, kind: ArtifactKind, text: str, **inputs: str) -> ArtifactRecord:
+        return commit(self.store, kind, {"content": text}, inputs)
+
+    def judge(self, policy: ArtifactRecord, *, promoted: bool = True, **against: str) -> None:
+        """Register a policy with its evaluation, and give it the alias."""
+        evaluation = self.commit("evaluation", f"of {policy.sha256}", **against)
+        version = SimpleNamespace(version="1", policy=policy.sha256, evaluation=evaluation.sha256)
+        self.registered.append(version)
+        self.champion = version if promoted else self.champion
+
+
+def champion(shop: Any, challenger: ArtifactRecord) -> ArtifactRecord | None:
+    return champion_for(shop, challenger)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
+
+
+def test_a_challenger_is_compared_with_the_champion_also_after_it_took_its_place(shop: Shop) -> None:
+    first, second = shop.commit("policy", "first"), shop.commit("policy", "second")
+    assert champion(shop, first) is None
+    shop.judge(first)
+    # Itself it is not compared with.
+    assert champion(shop, first) is None
+    assert champion(shop, second) == first
+    shop.judge(second, champion=first.sha256)
+    assert champion(shop, second) == first
+
+
+def test_a_challenger_that_was_held_before_there_was_a_champion_is_compared_with_it_now(shop: Shop) -> None:
+    held, later = shop.commit("policy", "held"), shop.commit("policy", "later")
+    shop.judge(held, promoted=False)
+    shop.judge(later)
+    assert champion(shop, held) == later
+
+
+def test_a_champion_whose_artifact_is_damaged_is_named_with_the_way_out(shop: Shop) -> None:
+    first, second = shop.commit("policy", "first"), shop.commit("policy", "second")
+    shop.judge(first)
+    file = shop.store.path(first.sha256) / "content"
+    file.chmod(0o644)
+    file.write_text("altered", encoding="utf-8")
+    with pytest.raises(InputError, match=r"was altered; .*evaluate\.against_champion=false"):
+        champion(shop, second)
+
+
+VALIDATION = [
+    {"step": 0, "mean_reward": 0.5, "by_task": {"push": 0.5}, "ground_truth": {}},
+    {"step": 2, "mean_reward": 0.75, "by_task": {"push": 0.75}, "ground_truth": {}},
+]
+
+
+def write_training(folder: Path, zero_variance: float) -> None:
+    (folder / "rollouts").mkdir(parents=True)
+    for name in ("step-000021-000040.parquet", "step-000001-000020.parquet"):
+        (folder / "rollouts" / name).touch()
+    log = [{"step": step, "loss": 0.1, "zero_variance": zero_variance} for step in (1, 2)]
+    (folder / "training.json").write_text(json.dumps({"validation": VALIDATION, "log": log}), encoding="utf-8")
+
+
+def result(path: Path, **alarms: Any) -> StageResult:
+    record = SimpleNamespace(config={"train": {"alarms": alarms}})
+    return cast("StageResult", SimpleNamespace(path=path, record=record))
+
+
+@pytest.mark.parametrize(("patience", "steps"), [(1, [1]), (2, [2]), (3, [])])
+def test_alarms_follow_the_limits_that_the_training_ran_under(tmp_path: Path, patience: int, steps: list[int]) -> None:
+    write_training(tmp_path, 1.0)
+    found = logged_training(7, result(tmp_path, patience=patience))
+    assert [alarm.step for alarm in found.alarms] == steps
+    assert [log.name for log in found.logs] == ["step-000001-000020.parquet", "step-000021-000040.parquet"]
+    assert found.validation == {0: {"push": 0.5}, 2: {"push": 0.75}}

@@ -1,6 +1,5 @@
 """The promote flow: who becomes the champion, when that is cached, taken back, lost or killed between."""
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,8 @@ from schemas.errors import GateRefused, Interrupted
 from schemas.tasks import TASK_NAMES
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import PolicyVersion, Registry
-from tasks.policy.child import Channel
-from tasks.policy.merge import MergeRequest, main
-from tasks.serve import package
-from tasks.serve.package import PackageRequest
+from tasks.policy.merge import MergeRequest
+from tests.flows.children import run_here
 from tests.flows.prefect_state import prefect_state
 from tests.flows.promotable import WHY_HELD, Promotable, make_promotable, store_of
 
@@ -36,7 +33,7 @@ def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 class Children:
-    """Runs the child's work in this process, which has torch already, and counts how often."""
+    """Runs the merge in this process, which has torch already, and counts how often."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -47,24 +44,14 @@ class Children:
         self.runs += 1
         if self.error is not None:
             raise self.error
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "merge.request.json"
-        file.write_text(request.model_dump_json(), encoding="utf-8")
-        main(file, Channel(io.StringIO()))
-
-    def run_package(self, module: str, request: PackageRequest, folder: Path, **_: object) -> None:
-        assert module == "tasks.serve.package"
-        folder.mkdir(parents=True)
-        file = folder / "package.request.json"
-        file.write_text(request.model_dump_json(), encoding="utf-8")
-        package.main(file, Channel(io.StringIO()))
+        run_here(module, request, folder)
 
 
 @pytest.fixture(autouse=True)
 def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     made = Children()
     monkeypatch.setattr(child_pool, "run_child", made.run_merge)
-    monkeypatch.setattr(flow, "run_child", made.run_package)
+    monkeypatch.setattr(flow, "run_child", run_here)
     return made
 
 
@@ -240,23 +227,6 @@ def test_a_kill_or_a_refused_merge_leaves_the_champion_and_the_same_command_fini
     assert model.aliases == {"champion": "2", "previous": "1"}
     assert children.runs == 3
     assert len(model.client.search_model_versions(f"name = '{model.name}'")) == 2
-
-
-def test_a_forced_promotion_keeps_its_reason_on_the_version_the_run_and_the_card(
-    world: Promotable, model: Model, policy: ArtifactRecord
-) -> None:
-    evaluation = world.evaluation("hold")
-    model.promote(policy, evaluation)
-    result = model.promote(policy, evaluation, by_hand=True, forced="a loja aceita o risco")
-    assert model.aliases == {"champion": "1"}
-    assert world.registry.version(model.name, "1").forced == "a loja aceita o risco"
-    run = model.client.get_run(result.record.mlflow_run_id)
-    assert run.data.tags["forced"] == "a loja aceita o risco"
-    assert flow.read_decision(result.path)["verdict"] == "hold"
-    assert "a loja aceita o risco" in (result.path / "README.md").read_text(encoding="utf-8")
-    # The run that held it says the same as before, and takes nothing back.
-    model.promote(policy, evaluation)
-    assert model.aliases == {"champion": "1"}
 
 
 def test_a_model_whose_merged_weights_answered_the_test_is_served_as_those(

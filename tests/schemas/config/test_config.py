@@ -112,14 +112,6 @@ def test_no_task_is_too_small_for_its_own_preflight(profile: str) -> None:
     assert min(expected_prompts(config).values()) * 0.95 >= config.train.preflight.min_prompts_per_task
 
 
-RIVAL = '{ name = "large", url = "http://127.0.0.1:9/v1", model = "m" }'
-
-
-def test_two_rivals_of_one_name_are_refused() -> None:
-    with pytest.raises(InputError, match="two rivals are named large; give each a name of its own"):
-        load_config("local", [f"evaluate.rivals=[{RIVAL}, {RIVAL}]"])
-
-
 def test_a_floor_that_is_given_replaces_its_task_alone_and_an_unknown_metric_is_named() -> None:
     config = EvaluateConfig.model_validate({"floors": {"churn": {"auc": 0.7}, "push": {}}})
     assert config.floors == {**FLOORS, "churn": {"auc": 0.7}, "push": {}}

@@ -32,8 +32,8 @@ def read(folder: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("task =", "taks =", "prompts.1.taks is no key of it, did you mean 'task'?"),
-        ('"orders"', '"order"', "tables.1.table is 'order', did you mean 'orders'?"),
+        ("task =", "taks =", "prompts.1.taks: Extra inputs are not permitted"),
+        ('"orders"', '"order"', "tables.1.table: Input should be 'orders'"),
         ('"data"\n', '"data"\norder_approved_at = "data"\n', "is both order_purchase_timestamp and order_approved_at"),
         ('"comentario"', '"sentimento"', "is both review and reference.polarity, so that the answer would"),
         ('order_purchase_timestamp = "data"\n', "", "columns lacks order_purchase_timestamp, without which"),
@@ -42,5 +42,5 @@ def read(folder: Path, text: str) -> str:
          "'order_status' is no column of ours that is mapped here"),
     ],
 )  # fmt: skip
-def test_a_wrong_name_is_one_sentence_with_the_nearest(tmp_path: Path, old: str, new: str, words: str) -> None:
+def test_a_wrong_name_is_one_sentence_with_its_place(tmp_path: Path, old: str, new: str, words: str) -> None:
     assert words in read(tmp_path, MAP.replace(old, new, 1))

@@ -72,6 +72,19 @@ def after_header(line: bytes) -> Callable[[bytes], bytes]:
             "rows 2, 3: order_id, payment_sequential together are there more than once",
         ),
         (
+            ORDERS,
+            after_header(b"o,c,delivered,2018-01-02 00:00:00,,,,"),
+            "row 2: not true: a delivered order has a delivery date",
+        ),
+        *(
+            (
+                ORDERS,
+                after_header(f"o,c,delivered,2018-01-02 00:00:00,{moments}".encode()),
+                "row 2: not true: nothing is before the purchase",
+            )
+            for moments in ("2018-01-01 23:59:59,,2018-01-03 00:00:00,", ",,2018-01-01 23:59:59,")
+        ),
+        (
             REVIEWS,
             after_header(b"r,o,5,,,17-01-01 00:00:00,2018-01-02 00:00:00"),
             "column review_creation_date, row 2 is not a time such as 2018-01-31 23:59:59",

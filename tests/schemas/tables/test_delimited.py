@@ -2,14 +2,16 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.tables.delimited import read_delimited, read_text
+from schemas.tables.delimited import read_delimited, read_numbers
 
 CELLS = st.text(st.sampled_from("aZ1áçõ€ ,;\t\"'\n\r=.“”"), max_size=12)
 DELIMITERS = [";", ",", "\t"]
@@ -57,7 +59,6 @@ def test_every_dialect_comes_back_as_it_was_written(
     table = read_delimited(path)
     assert table.columns == ["pedido", "preço", "avaliação"]
     assert table.rows() == [tuple(cell or None for cell in row) for row in cells]
-    assert read_text(path).encoding == encoding
 
 
 @settings(deadline=None)
@@ -100,10 +101,52 @@ def test_a_file_that_reads_in_two_ways_asks_for_the_line_that_decides_it(tmp_pat
         (b"", " is empty; export it again"),
         (b"a;b\n1;2\n\n3;4\n", ": line 3 is blank; correct it, or export it again"),
         (b'a;b\n1;"x\ny"\n3\n', ": line 4 has 1 cells where the header has 2; correct it, or export it again"),
-        (b"a;b\n1;\0\n", ": line 2 has a NUL byte: it is no text; save it as CSV UTF-8"),
-        (b"PK\x03\x04\0", " is a workbook or another zip file; open it and save it as CSV UTF-8"),
+        (b"a;b\n1;\0\n", ": line 2 has a NUL byte: it is a workbook, UTF-16 or no text; save it as CSV UTF-8"),
         ("a;b\r1;é\r2;".encode() + b"\xe9", ": line 3 is not UTF-8 as the rest of it is; save it as CSV UTF-8 again"),
     ],
 )
 def test_unreadable_content_is_refused_by_line(tmp_path: Path, content: bytes, sentence: str) -> None:
     assert refusal(tmp_path, content).startswith(sentence)
+
+
+def numbers_of(*texts: str | None) -> list[float | None]:
+    return read_numbers(pl.Series(texts, dtype=pl.String), "loja.csv: column 3", None, "row {}".format).to_list()
+
+
+@given(cents=st.lists(st.integers(-(10**9), 10**9), min_size=1), mark=st.sampled_from(",."), grouped=st.booleans())
+def test_amounts_come_back_as_they_were_written(cents: list[int], mark: str, grouped: bool) -> None:
+    amounts = [number / 100 for number in cents]
+    english = [f"{amount:,.2f}" if grouped else f"{amount:.2f}" for amount in amounts]
+    texts = [text.translate(str.maketrans(",.", ".,")) if mark == "," else text for text in english]
+    assert numbers_of(*texts) == amounts
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (("R$ 1.234,56", "-R$\u00a02,00", None), [1234.56, -2.0, None]),
+        (("1.234", "12,5"), [1234.0, 12.5]),
+        (("1,234", "12,5"), [1.234, 12.5]),
+        (("1,234", "12.5"), [1234.0, 12.5]),
+        (("1.234.567",), [1234567.0]),
+    ],
+)
+def test_one_number_tells_how_the_others_are_written(
+    texts: tuple[str | None, ...], numbers: list[float | None]
+) -> None:
+    assert numbers_of(*texts) == numbers
+
+
+@pytest.mark.parametrize(
+    ("texts", "fault"),
+    [
+        (("10", "1.234"), "row 1 is thousands or a decimal, and no other row tells which; say decimals = "),
+        (("1.234", "1,234"), "row 0 is thousands or a decimal"),
+        (("12,5", "12.5"), "row 0 has a decimal comma and row 1 a decimal point; write all in one way"),
+        (("12,5", "muito"), "row 1 is no number; correct it, or leave it empty"),
+        (("1e5",), "row 0 is no number"),
+    ],
+)
+def test_ambiguous_numbers_are_refused_by_row(texts: tuple[str, ...], fault: str) -> None:
+    with pytest.raises(InputError, match=rf"\Aloja\.csv: column 3: {re.escape(fault)}"):
+        numbers_of(*texts)

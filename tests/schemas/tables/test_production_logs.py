@@ -57,7 +57,7 @@ def test_times_of_every_zone_are_in_utc(tmp_path: Path) -> None:
     ("values", "words"),
     [
         ({"time": "2026-01-31T23:59:59"}, "line 2: time"),
-        ({"time": "0001-01-01T00:00:00+14:00"}, "line 2: time: must be a time that UTC has too"),
+        ({"time": "0001-01-01T00:00:00+14:00"}, "line 2: time: Input should be greater than or equal to 1970"),
         ({"reference": {"product": None, "offer": None, "n": float("nan")}}, "line 2: reference of push: a number"),
         ({"reference": {"product": None, "offer": None, "x": nested(100)}}, "line 2: reference of push: nested more"),
         ({"prompt_id": "p1"}, "row 2: not true: one prompt for each prompt id"),
@@ -84,13 +84,3 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
     )
     read = read_production_logs(parquet(tmp_path / "log.parquet", few))
     assert read.equals(table.with_columns(pl.lit(None, pl.String).alias("prompt_id")))
-
-
-def test_the_first_bytes_of_a_log_are_read_as_far_as_they_go(tmp_path: Path) -> None:
-    path = write(tmp_path / "log.jsonl", line(1), line(2), line(3))
-    size = len(path.read_bytes().splitlines(keepends=True)[0])
-    assert read_production_logs(path, size)["request_id"].to_list() == ["r1"]
-    broken = write(path, line(1, task="poesia"), line(2))
-    size = len(path.read_bytes().splitlines(keepends=True)[0])
-    with pytest.raises(InputError, match=f"^production log {path}: line 1: task"):
-        read_production_logs(broken, size)

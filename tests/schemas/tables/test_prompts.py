@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.tables.instructions import Instruction
-from schemas.tables.parquet import ROWS_PER_GROUP
 from schemas.tables.prompts import (
     COLUMNS,
     MOST_NESTED,
+    ROWS_PER_GROUP,
+    Instruction,
     PromptRow,
     canonical_json,
     content_id,
     ids_that_fit,
     read_prompt_table,
     read_prompts,
-    reference_fits,
+    references_that_fit,
     scan_prompt_table,
     write_prompt_table,
 )
@@ -63,21 +63,11 @@ REFERENCES = st.one_of(
     st.fixed_dictionaries({"facts": st.lists(TEXTS | ANY, max_size=3)}),
     st.dictionaries(TEXTS, ANY, max_size=3),
 )
-TASKS = st.sampled_from(TASK_NAMES) | TEXTS
 
 
 def table_of(*rows: tuple[str | None, ...]) -> pl.DataFrame:
     named = [dict(zip(("prompt_id", "task", "system", "prompt", "reference"), row, strict=True)) for row in rows]
     return pl.DataFrame(named, schema=COLUMNS)
-
-
-@given(TASKS, TEXTS, TEXTS, REFERENCES)
-def test_the_id_of_every_content_is_known_by_whole_columns(
-    task: str, system: str, prompt: str, reference: dict[str, Any]
-) -> None:
-    identity = content_id(task, system, prompt, reference)
-    written = (canonical_json(reference), json.dumps(reference), json.dumps(reference, indent=1, ensure_ascii=False))
-    assert ids_that_fit(table_of(*((identity, task, system, prompt, text) for text in written))).all()
 
 
 @given(st.sampled_from(TASK_NAMES), TEXTS, TEXTS, REFERENCES, st.integers(0, 4), st.sampled_from([" ", "\\", '"', "a"]))
@@ -94,7 +84,8 @@ def test_an_id_holds_for_no_other_content(
 @pytest.mark.parametrize(("levels", "fits"), [(MOST_NESTED - 1, True), (MOST_NESTED, False), (700, False)])
 def test_a_reference_is_not_nested_without_end(levels: int, fits: bool) -> None:
     nested = "[" * levels + "]" * levels
-    assert reference_fits("churn", f'{{"churn":true,"more":{nested}}}') is fits
+    row = (None, "churn", None, None, f'{{"churn":true,"more":{nested}}}')
+    assert references_that_fit(table_of(row)).to_list() == [fits]
 
 
 QUESTION = {"role": "user", "content": "Quem é você?"}

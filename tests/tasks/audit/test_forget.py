@@ -1,4 +1,4 @@
-"""A person's rows leave a sheet; whatever dialect a spreadsheet saved, every other byte stays."""
+"""A person's rows leave a sheet, and every other row stays."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.audit.forget import remove_prompts
-from tasks.audit.sheet import COLUMNS, read_with_dialect
+from tasks.audit.sheet import COLUMNS, read_rows
 
 THEIRS, OTHERS = "a" * 64, "b" * 64
 
@@ -18,19 +18,17 @@ def row(prompt: str, completion: str, delimiter: str, score: str = "4,0") -> str
     return delimiter.join(cells.get(name, "") for name in COLUMNS)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("delimiter", [";", ","])
-def test_the_other_rows_and_the_dialect_stay(tmp_path: Path, delimiter: str, end: str, encoding: str) -> None:
+@pytest.mark.parametrize(("delimiter", "end", "encoding"), [(";", "\n", "utf-8-sig"), (",", "\r", "cp1252")])
+def test_the_other_rows_stay(tmp_path: Path, delimiter: str, end: str, encoding: str) -> None:
     kept = [row(OTHERS, f"é de aqui; não{end}é, “não”", delimiter), row(OTHERS, "açaí", delimiter, "5")]
     sheet = tmp_path / "sheet.csv"
     gone = row(THEIRS, f"minha{end}vida", delimiter)
     sheet.write_bytes(end.join([delimiter.join(COLUMNS), kept[0], gone, kept[1], gone, ""]).encode(encoding))
     sheet.chmod(0o640)
-    before, dialect = read_with_dialect(sheet)
+    before = read_rows(sheet)
     assert remove_prompts(sheet, {THEIRS}) == 2
-    assert read_with_dialect(sheet) == ((before[0], before[2]), dialect)
-    assert "minha".encode(encoding) not in sheet.read_bytes()
+    assert read_rows(sheet) == (before[0], before[2])
+    assert b"minha" not in sheet.read_bytes()
     assert sheet.stat().st_mode & 0o777 == 0o640
     assert remove_prompts(sheet, {THEIRS}) == 0
 

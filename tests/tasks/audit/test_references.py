@@ -51,7 +51,7 @@ def test_each_answer_is_in_the_file_at_once_and_the_next_session_goes_on(file: P
     assert first.current == second.current
 
 
-def test_what_cannot_be_asked_or_read_is_refused_in_one_sentence(file: Path) -> None:
+def test_a_question_or_file_that_cannot_be_read_is_refused_in_one_sentence(file: Path) -> None:
     with pytest.raises(InputError, match="no test prompt of extraction or sentiment lacks a value"):
         ReferenceSession([TOLD, *PROMPTS[:2]], file, "ana")
     with pytest.raises(InputError, match="--rater takes a pseudonym"):

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.documents import AuditRecord, Rollout, ScoredRollout, read_audit_record
-from schemas.tasks import TaskName
+from schemas.documents import AuditRecord, read_audit_record
 from tasks.audit.gate import Probe
 from tasks.audit.report import render
-from tasks.audit.sheet import ScoredCompletion, ScoredItem
+from tasks.audit.sheet import ScoredCompletion
 from tasks.audit.stage import Audit
 from tests.page_elements import PageElements
 from tests.tasks.audit.conftest import CONFIG
@@ -26,16 +25,6 @@ HOSTILE = (
 def record(result: Audit, output: Path) -> AuditRecord:
     assert result.gate.passed
     return read_audit_record(output)
-
-
-def judged(
-    number: int, score: int, reward: float, task: TaskName = "push", stratum: str = "random"
-) -> ScoredCompletion:
-    rollout = Rollout(prompt_id=f"{number // 4}", task=task, prompt="pergunta", completion=f"resposta {number}")
-    scored = ScoredRollout(
-        **rollout.model_dump(), reward=reward, components={}, parsed=None, spec="grounded", reward_version="v"
-    )
-    return ScoredCompletion(ScoredItem(f"{task} {number}", stratum, rollout, {"ana": score}, ()), scored)
 
 
 def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: AuditRecord) -> None:

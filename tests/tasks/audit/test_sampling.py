@@ -7,15 +7,14 @@ from statistics import fmean
 import pytest
 
 from schemas.documents import ScoredRollout
-from schemas.tasks import TaskName
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD, sample
 from tasks.audit.sheet import COLUMNS, Row, audit_id
 
 
-def scored(prompt_id: str, completion: str, reward: float, task: TaskName = "push") -> ScoredRollout:
+def scored(prompt_id: str, completion: str, reward: float) -> ScoredRollout:
     return ScoredRollout(
         prompt_id=prompt_id,
-        task=task,
+        task="push",
         prompt=f"Crie um push para {prompt_id}",
         completion=completion,
         reward=reward,
@@ -30,14 +29,11 @@ def spread(place: float) -> float:
     return place
 
 
-def pool(
-    prompts: int, of_each: int, reward: Callable[[float], float] = spread, task: TaskName = "push"
-) -> list[ScoredRollout]:
+def pool(prompts: int, of_each: int, reward: Callable[[float], float] = spread) -> list[ScoredRollout]:
     """Return completions whose places in the reward's order are spread evenly over [0, 1), and over the prompts."""
     places = random.Random(0).sample(range(prompts * of_each), prompts * of_each)
     return [
-        scored(f"p{row // of_each}", f"texto {row}", reward(place / len(places)), task)
-        for row, place in enumerate(places)
+        scored(f"p{row // of_each}", f"texto {row}", reward(place / len(places))) for row, place in enumerate(places)
     ]
 
 
@@ -46,16 +42,12 @@ def of_rows(rows: Sequence[Row], rollouts: Sequence[ScoredRollout]) -> list[Scor
     return [known[row["audit_id"]] for row in rows]
 
 
-def in_stratum(rows: Sequence[Row], stratum: str) -> list[Row]:
-    return [row for row in rows if row["stratum"] == stratum]
-
-
 def test_half_is_at_random_and_half_by_reward() -> None:
     found = sample(pool(30, 8), 40, 0)
     assert Counter(row["stratum"] for row in found.rows) == {AT_RANDOM: 20, BY_REWARD: 20}
     assert (found.drawn, found.too_long, found.alone) == ({"push": 40}, 0, ())
     assert found == sample(pool(30, 8), 40, 0) != sample(pool(30, 8), 40, 1)
-    of_prompt = Counter(row["prompt_id"] for row in in_stratum(found.rows, AT_RANDOM))
+    of_prompt = Counter(row["prompt_id"] for row in found.rows if row["stratum"] == AT_RANDOM)
     assert set(of_prompt.values()) == {4}
     odd = sample(pool(30, 8), 41, 0)
     assert Counter(row["stratum"] for row in odd.rows) == {AT_RANDOM: 21, BY_REWARD: 20}

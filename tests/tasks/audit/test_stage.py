@@ -1,14 +1,13 @@
 """The shipped sheet through the whole stage: the verdict, what is written, and broken rewards that are refused."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.documents import Rollout, ScoredRollout, read_audit_record
+from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import Interrupted
 from schemas.tasks import TASK_NAMES
 from tasks.audit import stage
@@ -28,18 +27,6 @@ FIRST_FIELDS = [
 @pytest.fixture(scope="module")
 def shipped() -> tuple[ScoredSheet, RolloutScorer]:
     return read_files(shipped_files(), CONFIG, "grounded")
-
-
-def sentiment(sheet: ScoredSheet) -> ScoredSheet:
-    return sheet.of_tasks(["sentiment"])
-
-
-def rewarded(score: RolloutScorer, change: Callable[[float], float]) -> RolloutScorer:
-    def changed(rollout: Rollout) -> ScoredRollout:
-        scored = score(rollout)
-        return scored.model_copy(update={"reward": change(scored.reward)})
-
-    return changed
 
 
 def test_shipped_rewards_pass_and_the_report_has_the_fields_of_the_design(result: Audit, output: Path) -> None:
@@ -64,20 +51,16 @@ def test_the_same_sheet_gives_the_same_bytes(output: Path, result: Audit, tmp_pa
 
 def test_inverted_rewards_are_caught(shipped: tuple[ScoredSheet, RolloutScorer]) -> None:
     sheet, score = shipped
-    found = audit_rewards(sentiment(sheet), rewarded(score, lambda reward: 1 - reward), CONFIG)
+
+    def inverted(rollout: Rollout) -> ScoredRollout:
+        scored = score(rollout)
+        return scored.model_copy(update={"reward": 1 - scored.reward})
+
+    found = audit_rewards(sheet.of_tasks(["sentiment"]), inverted, CONFIG)
     checks = {objection.check for objection in found.gate.objections}
     assert {"rho", "rho_low", "worst_in_top_quartile", "best_without_reward"} <= checks
     assert found.tasks["sentiment"].verdict == "probe failed"
     assert (found.tasks["sentiment"].agreement.overall.rho or 0) < 0
-
-
-def test_v42_is_refused_for_it_pays_what_people_reject(
-    shipped: tuple[ScoredSheet, RolloutScorer], tmp_path: Path
-) -> None:
-    audit = run(shipped_files(), CONFIG, "v4.2", tmp_path)
-    assert not audit.gate.passed
-    assert read_audit_record(tmp_path).verdict == "refused"
-    assert {"rho", "worst_in_top_quartile"} <= {objection.check for objection in audit.gate.objections}
 
 
 def test_a_sheet_that_is_changed_while_it_is_audited_gets_no_verdict(

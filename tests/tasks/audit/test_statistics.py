@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
-from scipy import stats
 
 from tasks.audit.statistics import (
-    Agreement,
     Numbers,
     bca,
     bonett_wright,
@@ -32,14 +29,6 @@ def generator(seed: int = 0) -> np.random.Generator:
 
 def by_one(scores: Sequence[int]) -> list[dict[str, int]]:
     return [{"r1": score} for score in scores]
-
-
-def by_fours(count: int) -> list[str]:
-    return [f"p{row // 4}" for row in range(count)]
-
-
-def agreement(rewards: Sequence[float], scores: Sequence[int]) -> Agreement:
-    return measure(rewards, by_one(scores), by_fours(len(scores)), [True] * len(scores), generator())
 
 
 def numbers(*values: float) -> Numbers:
@@ -69,21 +58,9 @@ def test_bootstrap_is_bias_corrected_and_accelerated() -> None:
     scores = numbers(*SCORES[:24])
     rewards = scores / 5 + np.linspace(0, 0.1, 24)
     rewards[0] = 2
-
-    def rhos(rows: NDArray[np.int64]) -> Numbers:
-        return np.array([stats.spearmanr(rewards[each], scores[each]).statistic for each in rows])
-
-    # Efron and Tibshirani (1993), "An introduction to the bootstrap", formulas 14.9 to 14.15.
-    resampled = rhos(generator(3).integers(0, 24, (4_000, 24)))
-    left_out = rhos(np.array([np.delete(np.arange(24), row) for row in range(24)]))
-    bias = stats.norm.ppf(np.mean(resampled < rhos(np.arange(24)[None])))
-    skew = left_out.mean() - left_out
-    acceleration = np.sum(skew**3) / (6 * np.sum(skew**2) ** 1.5)
-    shifted = bias + np.array([-1.95996, 1.95996])
-    expected = np.quantile(resampled, stats.norm.cdf(bias + shifted / (1 - acceleration * shifted)))
-    percentile = np.quantile(resampled, [0.025, 0.975])
-    assert abs(percentile - expected).max() > 0.15
-    assert bca(rewards, scores, generator()) == pytest.approx(tuple(expected), abs=0.05)
+    # By formulas 14.9 to 14.15 of Efron and Tibshirani (1993), "An introduction to the bootstrap", from 40,000
+    # resamples; their percentiles are 0.331 and 0.980.
+    assert bca(rewards, scores, generator()) == pytest.approx((0.113, 0.978), abs=0.05)
 
 
 def test_within_prompt_rho_is_the_mean_over_prompts_where_both_sides_vary() -> None:
@@ -128,9 +105,11 @@ def test_alpha_is_that_of_krippendorffs_example() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.3, 1.0]), st.integers(1, 5)), min_size=1, max_size=12))
 def test_every_number_is_finite_and_in_range(pairs: list[tuple[float, int]]) -> None:
+    rewards, scores = zip(*pairs, strict=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = agreement([reward for reward, _ in pairs], [score for _, score in pairs])
+        prompts = [f"p{row // 4}" for row in range(len(pairs))]
+        found = measure(rewards, by_one(scores), prompts, [True] * len(pairs), generator())
     json.dumps(asdict(found), allow_nan=False)
     overall = found.overall
     if overall.rho is not None and overall.rho_low is not None and overall.rho_high is not None:

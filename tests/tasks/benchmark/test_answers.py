@@ -1,6 +1,7 @@
-"""Answers are counted item by item, and their means have intervals."""
+"""A benchmark is the same for the same seed, and its answers are counted item by item."""
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import Any
 import pytest
 
 from schemas.errors import InputError
+from schemas.progress import silent
 from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES
 from tasks.benchmark.answers import read_answers, score_answers
 from tasks.benchmark.scorers import Benchmark
+from tasks.benchmark.write import write_benchmark
 from tasks.commerce.registry import TASKS
-from tests.tasks.benchmark.conftest import PER_TASK
+from tasks.synthesize.simulated import simulate_store
+from tests.tasks.benchmark.conftest import ORDERS, PER_TASK, SEED
 
 
 def write(path: Path, lines: list[dict[str, Any]]) -> Path:
@@ -63,12 +67,30 @@ def test_missing_and_unknown_answers_are_refused(folder: Path, tmp_path: Path, c
         read_answers(write(tmp_path / "a.jsonl", change(right(folder))), list(Benchmark(folder).items.values()))
 
 
-def test_the_module_prints_a_table_and_ends_with_2_for_bad_input(folder: Path, tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", right(folder))
-    command = [sys.executable, "-m", "tasks.benchmark", str(folder)]
-    ended = subprocess.run([*command, str(path)], capture_output=True, text=True, cwd=REPOSITORY, check=True)
-    lines = ended.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["task", *TASK_NAMES]
-    assert "1.000 to 1.000" in lines[2]
-    failed = subprocess.run([*command, "nowhere"], capture_output=True, text=True, cwd=REPOSITORY, check=False)
-    assert (failed.returncode, failed.stdout, len(failed.stderr.splitlines())) == (2, "", 1)
+def test_scorers_need_no_large_library() -> None:
+    code = "import sys, tasks.benchmark.scorers; print([n for n in ('torch', 'polars', 'mlflow') if n in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True)
+    assert ended.stdout == "[]\n"
+
+
+FILES = ("card.json", "store.json", "test.jsonl")
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(folder: Path, tmp_path: Path) -> None:
+    again, other = tmp_path / "again", tmp_path / "other"
+    for path, seed in ((again, SEED), (other, SEED + 1)):
+        path.mkdir()
+        write_benchmark(seed, PER_TASK, ORDERS, path, silent)
+    assert {path.name for path in folder.iterdir()} == set(FILES)
+    assert all((folder / name).read_bytes() == (again / name).read_bytes() for name in FILES)
+    assert not {item.id for item in Benchmark(folder).items.values()} & {
+        item.id for item in Benchmark(other).items.values()
+    }
+
+
+def test_its_store_is_of_a_seed_that_no_training_run_draws_from(folder: Path) -> None:
+    written = json.loads((folder / "store.json").read_text(encoding="utf-8"))["copies"][0]["orders"]["rows"]
+    ours = {row[0] for row in written}
+    assert ours == set(simulate_store(ORDERS, random.Random(f"benchmark:{SEED}:store")).orders["order_id"])
+    for seed in (SEED, 0, 1, 42):
+        assert not ours & set(simulate_store(ORDERS, random.Random(f"{seed}:store")).orders["order_id"])

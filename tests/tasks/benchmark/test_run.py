@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from schemas.errors import InputError
 from schemas.progress import silent
 from tasks.benchmark.answers import read_answers
@@ -40,7 +40,7 @@ def test_each_item_is_asked_once_with_its_messages(folder: Path, tmp_path: Path)
     assert {answer.source for answer in answers} == {"m, temperature 0.5, 20 tokens, seed 0"}
 
 
-def test_what_was_answered_before_a_failure_is_kept_and_not_asked_again(folder: Path, tmp_path: Path) -> None:
+def test_answers_before_a_failure_are_kept_and_not_asked_again(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "answers.jsonl"
     with (
         serve(in_turn([says("a"), says("b"), Reply(b"", 400)])) as server,

@@ -55,6 +55,12 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
+def newest(mirror: Mirror, base: str | None = None) -> Manifest | None:
+    """Return the newest checkpoint that can be restored whole."""
+    with tempfile.TemporaryDirectory() as home:
+        return mirror.restore_newest(lambda manifest: Path(home) / manifest.name, base=base)
+
+
 def restored(mirror: Mirror, manifest: Manifest | None) -> dict[str, bytes]:
     """Restore a checkpoint that there must be, and return its files."""
     assert manifest is not None

@@ -23,6 +23,8 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
+        self.sent = 0
+        """Bytes of checkpoints' files that were put."""
         self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
         self._stored: dict[str, StoredObject] = {}
         self._generation = 0
@@ -37,6 +39,7 @@ class MemoryStore:
             stored = StoredObject(key, self._generation, len(data), encoded(google_crc32c.value(data)), self.clock())
             self.objects[key] = data
             self._stored[key] = stored
+            self.sent += len(data) if "/blobs/" in key else 0
         return stored
 
     def read(self, key: str) -> bytes:

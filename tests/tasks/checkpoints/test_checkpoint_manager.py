@@ -49,7 +49,7 @@ class GatedStore(MemoryStore):
 class Kept:
     """A keeper with all that it works on."""
 
-    def __init__(self, folder: Path, keep_last: int = 9) -> None:
+    def __init__(self, folder: Path) -> None:
         self.store = GatedStore()
         self.folder = folder
         self.local = LocalCheckpoints(folder, "training", BASE)
@@ -57,7 +57,7 @@ class Kept:
         self.lease = Lease.acquire(self.store, self.mirror.root, seconds=600)
         self.troubles: list[tuple[int, str]] = []
         self.keeper = CheckpointManager(
-            self.local, self.mirror, self.lease, keep_last, lambda step, text: self.troubles.append((step, text))
+            self.local, self.mirror, self.lease, 9, lambda step, text: self.troubles.append((step, text))
         )
 
     def keep(self, step: int, *, mirrored: bool = True, best: bool = False) -> None:

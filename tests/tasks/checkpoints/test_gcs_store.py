@@ -40,15 +40,16 @@ def test_a_failed_request_is_sent_again(
     # What is only late is not sent again, and what is small is one request.
     assert service.faults.injected == {kind: 1 if kind == "delay" and content == b"small" else 2}
     assert stored is not None
-    service.faults = Faults(rate=1, kinds=(kind,), limit=1, seconds_of_delay=0.2)
-    assert store.read("a") == content
-    service.faults = Faults(rate=1, kinds=(kind,), limit=1, seconds_of_delay=0.2)
-    store.download("a", tmp_path / "back")
+    wanted: dict[Callable[[], object], object] = {
+        lambda: store.read("a"): content,
+        lambda: store.download("a", tmp_path / "back"): None,
+        lambda: store.list(""): [stored],
+        lambda: store.delete(stored): True,
+    }
+    for call, answer in wanted.items():
+        service.faults = Faults(rate=1, kinds=(kind,), limit=1, seconds_of_delay=0.2)
+        assert call() == answer
     assert (tmp_path / "back").read_bytes() == content
-    service.faults = Faults(rate=1, kinds=(kind,), limit=1, seconds_of_delay=0.2)
-    assert store.list("") == [stored]
-    service.faults = Faults(rate=1, kinds=(kind,), limit=1, seconds_of_delay=0.2)
-    assert store.delete(stored)
     assert service.keys() == []
 
 

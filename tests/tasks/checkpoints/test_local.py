@@ -71,9 +71,7 @@ def test_a_torn_or_altered_folder_is_never_taken(data: st.DataObject) -> None:
         assert newest_folder(local) == before
 
 
-def test_everything_is_synced_before_the_checkpoint_has_its_name_and_its_name_after(
-    local: LocalCheckpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_synced_first(local: LocalCheckpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[tuple[str, bool]] = []
     final = tmp_path / "checkpoints" / "checkpoint-00000001-00000001"
     synchronize = os.fsync

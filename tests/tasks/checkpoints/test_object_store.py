@@ -1,14 +1,19 @@
 """What every object store promises."""
 
 import base64
+import errno
+import fcntl
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import google_crc32c
 import pytest
 
+from schemas.errors import InputError
+from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject
 from tests.storage_server import StorageServer
@@ -23,15 +28,6 @@ def _put(store: ObjectStore, key: str, content: Path | bytes) -> StoredObject:
 
 def _checksum(content: bytes) -> str:
     return base64.b64encode(google_crc32c.value(content).to_bytes(4, "big")).decode()
-
-
-def test_an_object_is_never_overwritten(store: ObjectStore, tmp_path: Path) -> None:
-    (tmp_path / "other").write_bytes(b"other")
-    first = _put(store, "manifests/1", b"first")
-    assert store.put_new("manifests/1", b"second") is None
-    assert store.put_new("manifests/1", tmp_path / "other") is None
-    assert store.read("manifests/1") == b"first"
-    assert store.list("") == [first]
 
 
 def test_a_large_file_is_put_whole_and_never_overwritten(store: ObjectStore, tmp_path: Path) -> None:
@@ -102,3 +98,34 @@ def test_a_bucket_with_versions_keeps_no_generation_of_what_is_erased(service: S
     assert store.erase("one/") == 2
     assert [each["name"] for each in service.storage.earlier.values()] == ["two/a"]
     assert service.keys() == ["two/a"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_an_unwritable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    store = FolderStore(tmp_path / "mirror")
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", refuse)
+        with pytest.raises(InputError, match=os.strerror(number)):
+            store.put_new("a", b"x")
+    assert store.list("") == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert store.put_new("a", b"x")
+
+
+def test_an_object_put_while_a_deletion_waits_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, lock = FolderStore(tmp_path), fcntl.flock
+    stale = store.put_new("a", b"old")
+    assert stale is not None
+
+    def overtaken(file: Any, operation: int) -> None:
+        lock(file, operation)
+        (tmp_path / "a").unlink()
+        store.put_new("a", b"new")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", overtaken)
+        assert not store.delete(stale)
+    assert store.read("a") == b"new"

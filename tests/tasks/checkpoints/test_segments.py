@@ -21,9 +21,7 @@ STEPS = st.integers(0, 10**6)
 @given(
     st.dictionaries(st.integers(1, 99999999), st.tuples(STEPS, st.none() | st.tuples(STEPS, st.sampled_from(REASONS))))
 )
-def test_segments_are_read_in_order_and_a_silent_one_vanished_if_another_resumed(
-    noted: dict[int, tuple[int, tuple[int, Ended] | None]],
-) -> None:
+def test_segments_are_read_in_order(noted: dict[int, tuple[int, tuple[int, Ended] | None]]) -> None:
     store = MemoryStore()
     for fencing, (from_step, ending) in noted.items():
         begin(store, ROOT, fencing, from_step)
@@ -40,9 +38,7 @@ def test_segments_are_read_in_order_and_a_silent_one_vanished_if_another_resumed
         assert (one.to_step, one.ended) == (ending or silent)
 
 
-def test_beginning_again_changes_nothing_and_at_another_step_is_refused(
-    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_segment_begins_once(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     begin(store, ROOT, 3, 10)
     begin(store, ROOT, 3, 10)
     with pytest.raises(InputError, match=r"00000003-begin\.json is there already"):

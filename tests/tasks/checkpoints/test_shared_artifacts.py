@@ -28,9 +28,7 @@ def blobs(place: Path) -> list[Path]:
 
 @settings(max_examples=20, deadline=None)
 @given(files=contents)
-def test_a_pushed_artifact_is_pulled_with_the_same_record(
-    tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]
-) -> None:
+def test_a_pushed_artifact_is_pulled(tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]) -> None:
     home = tmp_path_factory.mktemp("home")
     record, content = made(home / "one", files)
     SharedArtifacts(str(home / "place")).push(record, content)

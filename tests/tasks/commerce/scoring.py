@@ -1,6 +1,5 @@
 """How the tests of the tasks score a completion, and let a grammar write one."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -41,10 +40,18 @@ def reward(example: Example, completion: str, databases: Databases) -> float:
     return score(example.task, completion, example.reference, example.prompt, databases).reward
 
 
-def completions(values: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
-    """Draw hostile completions: JSON of some values, any text, and any bytes."""
-    anything = st.text(alphabet=st.characters())
-    return st.one_of(values.map(json.dumps), anything, st.binary().map(lambda raw: raw.decode("latin-1")))
+PIECES = st.sampled_from([
+    "{", "}", "[", "]", '"', "'", ":", ",", "\n", "\\", " ", '{"a":', "true", "null", "1", "0,2", "R$ 1.234,56", "80%",
+    "NaN", "1e999", "sentiment", "score", "SELECT ", "WITH a AS (", ")", " FROM orders", ";", "--", "/*", "*", "#",
+    "\x00", "\u0301", "\U0001f468\u200d", "de ", "é", "```json\n", "```", "<think>", "</think>", "\ud800", "“", "//",
+])  # fmt: skip
+HOSTILE = st.one_of(
+    st.text(max_size=200),
+    st.lists(PIECES, max_size=60).map("".join),
+    st.binary(max_size=200).map(lambda raw: raw.decode("utf-8", errors="surrogateescape")),
+    st.tuples(PIECES, st.integers(0, 3_000)).map(lambda each: each[0] * each[1]),
+)
+"""Completions that no right answer resembles."""
 
 
 def rollouts(examples: Sequence[Example], completion: str | None = None) -> list[Rollout]:
@@ -62,13 +69,14 @@ def rollouts(examples: Sequence[Example], completion: str | None = None) -> list
 
 
 @cache
-def _grammars() -> tuple[Grammars, AutoTokenizer]:
+def grammars() -> tuple[Grammars, Any]:
+    """Return the grammars as the stand-in's tokenizer writes them, and the tokenizer."""
     tokenizer = AutoTokenizer.from_pretrained(STAND_IN_FOLDER)
     return Grammars(tokenizer, len(tokenizer)), tokenizer
 
 
 def writes(task: TaskName, completion: str, prompt: str) -> bool:
     """Return whether the grammar of a prompt lets a model write a completion and end."""
-    known, tokenizer = _grammars()
+    known, tokenizer = grammars()
     tokens = tokenizer.encode(completion, add_special_tokens=False)
     return known.writes(grammar_of(task, prompt, "all"), [*tokens, tokenizer.eos_token_id])

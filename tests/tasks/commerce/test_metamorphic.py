@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from itertools import pairwise, product
-from typing import Final
+from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,16 +12,7 @@ from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, reward_of
 from tasks.commerce.sql_qa.sandbox import Databases
-from tests.tasks.commerce.scoring import reward, score
-
-TRUNCATION_CEILINGS: Final[Mapping[TaskName, tuple[float, float, float]]] = {
-    "extraction": (0.10, 0.25, 0.30),
-    "sql_qa": (0.20, 0.45, 0.60),
-    "insights": (0.30, 0.70, 0.80),
-    "push": (0.0, 0.0, 1.0),
-    "sentiment": (0.10, 0.10, 0.30),
-    "churn": (0.20, 0.45, 0.50),
-}
+from tests.tasks.commerce.scoring import HOSTILE, reward, score
 
 Examples = Mapping[TaskName, list[Example]]
 
@@ -31,12 +21,6 @@ def answer(example: Example) -> str:
     return TASKS[example.task].answer(example.reference)
 
 
-PIECES = st.sampled_from([
-    "{", "}", "[", '"', ":", ",", "\n", "\\", "0,2", "true", "null", "sentiment", "score", "SELECT ", "WITH a AS (",
-    ")", " FROM orders", ";", "--", "/*", "'", "*", "-", "#", "%", "R$", "99", "\x00", "\u0301", "\U0001f468\u200d",
-    "de ", "```", "<think>", "</think>", "\ud800",
-])  # fmt: skip
-HOSTILE = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=60).map("".join))
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
@@ -91,16 +75,3 @@ def test_no_damage_to_an_answer_earns_more_than_the_answer(
     best = reward(example, right, databases) + 1e-9
     assert reward(example, right[:place], databases) <= best
     assert reward(example, right[:place] + insert + right[place:], databases) <= best
-
-
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_a_truncated_answer_stays_under_its_ceiling(name: TaskName, examples: Examples, databases: Databases) -> None:
-    means = []
-    for quarters, ceiling in zip((1, 2, 3), TRUNCATION_CEILINGS[name], strict=True):
-        rewards = []
-        for example in examples[name]:
-            right = answer(example)
-            rewards.append(reward(example, right[: len(right) * quarters // 4], databases))
-        assert max(rewards) <= ceiling
-        means.append(sum(rewards) / len(rewards))
-    assert all(less - 0.01 <= more for less, more in pairwise(means))

@@ -7,11 +7,8 @@ from hypothesis import strategies as st
 from tasks.commerce.example import distinct_prompts
 
 
-def prompts(items: list[str], instructions: list[str], count: int, seed: int = 1) -> list[tuple[str, str]]:
-    def write(item: str, instruction: str) -> str:
-        return f"{instruction} {item}"
-
-    return list(distinct_prompts(items, instructions, write, random.Random(seed), count))
+def prompts(items: list[str], instructions: list[str], count: int) -> list[tuple[str, str]]:
+    return list(distinct_prompts(items, instructions, lambda item, text: f"{text} {item}", random.Random(1), count))
 
 
 @given(st.lists(st.sampled_from("abcdef"), max_size=9), st.integers(1, 4), st.integers(0, 40))

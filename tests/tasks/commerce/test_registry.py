@@ -6,7 +6,6 @@ import pytest
 
 from schemas.documents import Rollout
 from schemas.references import check_reference
-from schemas.source import source_files
 from schemas.store.files import read_store
 from schemas.store.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
@@ -20,22 +19,12 @@ from tests.tasks.commerce.scoring import reward, rollouts
 COUNT = 12
 
 
-def test_the_registry_has_every_task_and_its_weights_sum_to_one() -> None:
-    assert tuple(TASKS) == TASK_NAMES == tuple(EXAMPLE_MAKERS)
-    assert all(name == task.name for name, task in TASKS.items())
-    for task in TASKS.values():
-        for specified in task.rewards.values():
-            assert sum(weight for weight in specified.weights.values() if weight > 0) == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_examples_are_as_many_as_asked_different_and_repeatable(name: TaskName, store: Store) -> None:
     made = list(EXAMPLE_MAKERS[name](store, random.Random(3), 30))
-    assert len(made) == 30
-    assert len({example.prompt for example in made}) == 30
+    assert len(made) == len({example.prompt for example in made}) == 30
     assert made == list(EXAMPLE_MAKERS[name](store, random.Random(3), 30))
     assert made != list(EXAMPLE_MAKERS[name](store, random.Random(4), 30))
-    assert {(example.task, example.system) for example in made} == {(name, TASKS[name].system)}
     assert list(EXAMPLE_MAKERS[name](store, random.Random(3), 0)) == []
 
 
@@ -62,16 +51,6 @@ def test_a_scored_rollout_keeps_what_it_came_with_and_can_be_scored_again() -> N
     assert scored.spec == "grounded"
     assert scored.reward_version == reward_version(scored.task)
     assert score_rollout(scored, None) == scored
-
-
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_a_reward_version_is_of_one_scorer_and_its_lists_and_of_no_prompts(name: TaskName) -> None:
-    parts = set(source_files(f"tasks.commerce.{name}.scorer"))
-    others = set(TASK_NAMES) - {name}
-    assert not parts & {f"tasks.commerce.{other}" for other in others}
-    assert not [part for part in parts if part.startswith("data/wordings")]
-    assert not [part for part in parts if part.endswith((".prompts", ".task")) or part.startswith("data/questions")]
-    assert ("tasks.commerce.sql_qa.sandbox" in parts) == (name == "sql_qa")
 
 
 @needs_sample

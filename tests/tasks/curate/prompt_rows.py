@@ -1,6 +1,6 @@
 """Prompt rows for the tests of curation: as little as the schema lets through."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,14 @@ def prompt_row(
     identity = content_id(task, "Responda.", prompt, known)
     sources = {"customer_id": None, "order_id": None, "review_id": None, **origin}
     return PromptRow(identity, task, "Responda.", prompt, known, "simulated", **sources)
+
+
+def one_apart(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether two texts differ by at most one word, that is replaced, added or left out."""
+    short, long = sorted((one, other), key=len)
+    if len(long) == len(short):
+        return sum(a != b for a, b in zip(one, other, strict=True)) <= 1
+    return len(long) == len(short) + 1 and any(long[:p] + long[p + 1 :] == short for p in range(len(long)))
 
 
 def independent_rows(**counts: int) -> Iterator[PromptRow]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.config.config import GeneralConfig
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from schemas.tables.summaries import GeneralSummary
 from tasks.curate.general import take_general
 from tasks.policy.length import PromptLengths

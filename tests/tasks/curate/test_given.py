@@ -27,23 +27,13 @@ def dataset(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def given(folder: Path, *lines: tuple[PromptRow | str, str, dict[str, Any]]) -> Path:
+def given(folder: Path, *lines: tuple[PromptRow, str, dict[str, Any]]) -> Path:
     path = folder / "references.jsonl"
-    path.write_text(
-        "".join(
-            json.dumps(
-                {
-                    "prompt_id": row if isinstance(row, str) else row.prompt_id,
-                    "task": task,
-                    "reference": reference,
-                    "rater": "ana",
-                }
-            )
-            + "\n"
-            for row, task, reference in lines
-        ),
-        encoding="utf-8",
+    documents = (
+        {"prompt_id": row.prompt_id, "task": task, "reference": reference, "rater": "ana"}
+        for row, task, reference in lines
     )
+    path.write_text("".join(json.dumps(document) + "\n" for document in documents), encoding="utf-8")
     return path
 
 
@@ -54,7 +44,7 @@ def test_unknown_values_are_completed_in_validation_and_test_alone(dataset: Path
         (UNTOLD, "sentiment", {"polarity": "negative", "score": None}),
         (PARTLY, "extraction", {"fields": {"delivery_issue": True, "main_complaint": "ligue 529.982.247-25"}}),
         (OF_TRAIN, "sentiment", {"polarity": "positive"}),
-        ("f" * 64, "sentiment", {"polarity": "positive"}),
+        (prompt_row("sentiment", "?"), "sentiment", {"polarity": "positive"}),
     )
     references = read_references(file)
     completed = complete_splits(dataset, references)

@@ -1,11 +1,16 @@
 import random
 
+import polars as pl
 import pytest
 
 from schemas.tables.prompts import PromptRow
 from tasks.curate import near_duplicates as module
+from tasks.curate.fingerprint import fingerprint, words_of
+from tasks.curate.leakage import near
 from tasks.curate.near_duplicates import near_duplicates
-from tests.tasks.curate.prompt_rows import indexed, prompt_row
+from tasks.curate.words import with_words
+from tests.prompt_tables import prompt_table
+from tests.tasks.curate.prompt_rows import indexed, one_apart, prompt_row
 
 REVIEW = (
     "Classifique a avaliação abaixo e diga se o cliente gostou: o produto chegou antes do prazo e veio bem embalado"
@@ -63,14 +68,6 @@ def test_the_search_finds_the_pairs_of_a_full_comparison() -> None:
     rows = [asked(" ".join([*start, *text])) for text in sorted(texts)]
     bodies = sorted(texts)
 
-    def one_apart(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        if len(one) == len(other):
-            return sum(a != b for a, b in zip(one, other, strict=True)) == 1
-        short, long = sorted((one, other), key=len)
-        return len(long) == len(short) + 1 and any(
-            long[:place] + long[place + 1 :] == short for place in range(len(long))
-        )
-
     true = {(i, j) for j in range(len(rows)) for i in range(j) if one_apart(bodies[i], bodies[j])}
     found = set(pairs(*rows))
     assert len(true) > 50
@@ -84,3 +81,41 @@ def test_a_crowd_of_near_duplicates_is_no_quadratic_work(monkeypatch: pytest.Mon
     found = pairs(*rows)
     assert len(found) < 600 * 200
     assert {row for pair in found for row in pair} == set(range(600))
+
+
+def near_pairs(one: list[PromptRow], other: list[PromptRow]) -> list[tuple[int, int]]:
+    first, second = (fingerprint(prompt_table(rows)) for rows in (one, other))
+    found = near(first, words_of(first), second, words_of(second))
+    return [(row, row_other) for row, row_other in found.rows()]
+
+
+def test_the_exact_search_finds_all_that_comparing_all_pairs_finds() -> None:
+    generator = random.Random(3)
+    texts = sorted({tuple(generator.choices(["a", "b", "c", "d"], k=generator.randint(1, 4))) for _ in range(120)})
+    rows = [prompt_row("churn", " ".join(text)) for text in texts]
+
+    true = [(i, j) for i in range(len(rows)) for j in range(len(rows)) if one_apart(texts[i], texts[j])]
+    assert near_pairs(rows, rows) == true
+
+
+def words_in(text: str) -> list[str]:
+    found: list[str] = with_words(pl.DataFrame({"prompt": [text]}))["words"][0].to_list()
+    return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Avaliação: ÓTIMO, adorei!",
+        "avaliacao otimo adorei",
+        "  Avaliação — “ótimo”; adorei...",
+        "AVALIAÇÃO ótimo ¿adorei?",
+    ],
+)
+def test_case_accents_and_punctuation_do_not_count(text: str) -> None:
+    assert words_in(text) == ["avaliacao", "otimo", "adorei"]
+
+
+def test_a_prompt_without_words_is_its_own_word() -> None:
+    assert words_in("!!!") == ["!!!"]
+    assert words_in("???") == ["???"]

@@ -39,6 +39,10 @@ KINDS: Mapping[str, tuple[PromptRow, PromptRow]] = {
         replace(prompt_row("churn", "quatro cinco seis"), parent_id="0" * 64),
     ),
     "1 question": (prompt_row("sql_qa", "Quantos pedidos há?", SQL), prompt_row("sql_qa", "Diga o total.", SQL)),
+    "1 pairs of prompts on the same review": (
+        prompt_row("sentiment", f"O cliente gostou?\nAvaliação: {REVIEW}"),
+        prompt_row("extraction", f"Extraia os campos.\nAvaliação: {REVIEW}"),
+    ),
     "1 prompts but for one word": (prompt_row("churn", REVIEW), prompt_row("churn", REVIEW.replace("prazo", "dia"))),
     **{
         f"1 {column}": (

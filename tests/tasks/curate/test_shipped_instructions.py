@@ -6,7 +6,7 @@ import polars as pl
 
 from schemas.config.config import DEMONSTRATIONS_FILE
 from schemas.json_lines import read_json_lines
-from schemas.tables.instructions import Instruction
+from schemas.tables.prompts import Instruction
 from tasks.curate.words import with_words
 from tasks.evaluate.general.instructions import instructions
 from tasks.personal_data.scrub import scrub

@@ -42,14 +42,3 @@ def test_sizes_are_exact_and_kin_are_on_one_side_or_the_user_is_warned(rows: lis
     assert sides["split"].max() == 1
     assert table.filter(split="train")["held_out"].any() is False
     assert table.filter(pl.col("split").is_in(["test", "validation"]))["held_out"].all()
-
-
-@settings(deadline=None, max_examples=40)
-@given(tangled_rows(), st.integers(1, 59), st.integers(0, 5))
-def test_an_old_test_row_never_becomes_a_training_row(rows: list[PromptRow], part: int, seed: int) -> None:
-    try:
-        old, new = split(rows[:part], config(), seed), split(rows, config(), seed)
-    except InputError:
-        return
-    tested = set(old.filter(split="test")["prompt_id"])
-    assert not tested & set(new.filter(split="train")["prompt_id"])

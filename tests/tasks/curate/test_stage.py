@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from schemas.config.config import CurateConfig
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from schemas.progress import silent
 from schemas.tables.prompts import PromptRow, read_prompts
 from schemas.tables.summaries import DatasetSummary

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import Promise, evidence_against
 from tasks.monitor.drift import FALLEN, Compared, Drift, DriftSeries, find_drift

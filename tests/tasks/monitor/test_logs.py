@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.stages.monitor import scrubbed_texts as scrub
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.errors import InputError
 from schemas.tables.production_logs import LogFile, LogFiles, log_files, read_production_logs
 from tasks.monitor.logs import (

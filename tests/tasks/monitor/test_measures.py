@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from tasks.monitor.drift import Drift, find_drift
 from tasks.monitor.measures import compared_variety
 from tasks.monitor.series import count_rewards, daily_figures

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from tasks.monitor.drift import find_drift
 from tasks.monitor.operations import SentAlarms, alarms_of, latency_alarm
 from tests.tasks.monitor.reward_days import baseline, counts, day

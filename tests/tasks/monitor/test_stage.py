@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from flows.stages.monitor import scrubbed_texts
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.tables.production_logs import LogFiles, log_files
 from schemas.tasks import TaskName
 from tasks.monitor.drift import Drift

@@ -10,7 +10,7 @@ import pytest
 from schemas.config.profiles import load_config
 from schemas.tasks import TASK_NAMES
 from tasks.next_steps.steps import NextStep, Trained, next_steps, read_trained
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 
 ROWS = {"sentiment": 900, "push": 900}
 FLAT = ((0, 0.5), (5, 0.6), (10, 0.6))

@@ -10,11 +10,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id, id_fits
+from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id, ids_that_fit
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import SCHEMA, quarantined
 from tasks.personal_data.scrub import LEAST_PERSONAL, Kind, personal_identifiers, scrub
-from tasks.personal_data.scrub_table import scrub_broken, scrub_prompts, scrub_store
+from tasks.personal_data.scrub_table import scrub_broken, scrub_prompts, scrub_store, scrubbed_rows
 from tasks.synthesize.simulated import simulate_store
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -61,20 +61,18 @@ def replaced_in(value: Any) -> Counter[str]:
 
 @given(st.lists(rows(), max_size=4))
 def test_rows_with_something_personal_change_and_no_others(given_rows: list[PromptRow]) -> None:
-    table = prompt_table(given_rows)
-    scrubbed = scrub_prompts(table)
-    wanted = []
+    scrubbed, wanted = scrub_prompts(prompt_table(given_rows)), []
     for row in given_rows:
-        content = (row.task, clean(row.system), clean(row.prompt), clean(row.reference))
-        same = content == (row.task, row.system, row.prompt, row.reference)
-        system, prompt, reference = content[1:]
-        identity = row.prompt_id if same else content_id(*content)
-        wanted.append(replace(row, prompt_id=identity, system=system, prompt=prompt, reference=reference))
+        system, prompt, known = clean(row.system), clean(row.prompt), clean(row.reference)
+        same = (system, prompt, known) == (row.system, row.prompt, row.reference)
+        identity = row.prompt_id if same else content_id(row.task, system, prompt, known)
+        wanted.append(replace(row, prompt_id=identity, system=system, prompt=prompt, reference=known))
     assert scrubbed.table.equals(prompt_table(wanted))
-    changed = [(old, new) for old, new in zip(given_rows, wanted, strict=True) if old != new]
-    assert scrubbed.renamed == {old.prompt_id: new.prompt_id for old, new in changed}
-    parts = [[row.system, row.prompt, row.reference] for row in given_rows]
-    assert scrubbed.replaced == replaced_in(parts)
+    pairs = zip(given_rows, wanted, strict=True)
+    assert scrubbed.renamed == {old.prompt_id: new.prompt_id for old, new in pairs if old != new}
+    assert scrubbed.replaced == replaced_in([[row.system, row.prompt, row.reference] for row in given_rows])
+    streamed: Counter[Kind] = Counter()
+    assert [*scrubbed_rows(given_rows, streamed)] == wanted and streamed == scrubbed.replaced
 
 
 def test_texts_within_references_and_their_keys_are_scrubbed() -> None:
@@ -99,20 +97,17 @@ FIT_BUT_FOR_THEIR_SOURCE = rows().map(
 
 @given(st.lists(UNFIT_ROWS | FIT_BUT_FOR_THEIR_SOURCE, max_size=4))
 def test_a_broken_row_keeps_its_id_where_it_is_that_of_what_stays(given_rows: list[dict[str, str | None]]) -> None:
-    scrubbed = scrub_broken(broken(*given_rows))
+    table = broken(*given_rows)
+    scrubbed = scrub_broken(table)
     for row, kept in zip(given_rows, scrubbed.table.to_dicts(), strict=True):
         left = {name: left_of(name, text) for name, text in row.items()}
-        assert {name: kept[name] for name in COLUMNS if name != "prompt_id"} == {
-            name: text for name, text in left.items() if name != "prompt_id"
-        }
-        if left == row and id_fits(row):
-            assert kept["prompt_id"] == row["prompt_id"]
-        else:
-            assert kept["prompt_id"] != row["prompt_id"]
-            assert re.fullmatch(r"[0-9a-f]{64}", kept["prompt_id"])
+        assert {name: kept[name] for name in TEXT_COLUMNS} == {name: left[name] for name in TEXT_COLUMNS}
+        is_kept = left == row and ids_that_fit(pl.DataFrame([row], schema=COLUMNS)).item()
+        assert (kept["prompt_id"] == row["prompt_id"]) is is_kept
+        assert is_kept or re.fullmatch(r"[0-9a-f]{64}", kept["prompt_id"])
     known = {row["prompt_id"]: kept for row, kept in zip(given_rows, scrubbed.table["prompt_id"], strict=True)}
     assert all(known[old] == new for old, new in scrubbed.renamed.items())
-    assert scrubbed.table.drop("prompt_id", *TEXT_COLUMNS).equals(broken(*given_rows).drop("prompt_id", *TEXT_COLUMNS))
+    assert scrubbed.table.drop("prompt_id", *TEXT_COLUMNS).equals(table.drop("prompt_id", *TEXT_COLUMNS))
     texts = [[text for name, text in row.items() if left_of(name, text) != text] for row in given_rows]
     assert scrubbed.replaced == replaced_in(texts)
 
@@ -128,18 +123,10 @@ def test_texts_and_names_of_products_of_a_store_are_scrubbed_and_still_join() ->
     one, other, code = store.products["product_id"][:3]
     named = {one: f"Caneca de {PHONE}", other: "Caneca de (21) 99876-1234", code: "7891000315507"}
     items, products = (each.with_columns(pl.col("product_id").replace(named)) for each in (store.items, store.products))
-    messages = pl.Series(["Liguem: " + PHONE] * store.reviews.height)
-    cities = store.customers.with_columns(customer_city=pl.lit(f"Recife, {CPF}"))
-    found = scrub_store(
-        replace(
-            store,
-            items=items,
-            products=products,
-            customers=cities,
-            reviews=store.reviews.with_columns(review_comment_message=messages),
-        ),
-        replaced,
-    )
+    reviews = store.reviews.with_columns(review_comment_message=pl.lit(f"Liguem: {PHONE}"))
+    customers = store.customers.with_columns(customer_city=pl.lit(f"Recife, {CPF}"))
+    changed = replace(store, items=items, products=products, customers=customers, reviews=reviews)
+    found = scrub_store(changed, replaced)
     assert found.products.height == store.products.height - 1
     assert {"Caneca de [TELEFONE]", "7891000315507"} <= {*found.products["product_id"]}
     assert found.items["product_id"].is_in(found.products["product_id"].implode()).all()

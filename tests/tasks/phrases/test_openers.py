@@ -9,6 +9,9 @@ import pytest
 from schemas.errors import InputError
 from tasks.commerce.push.phrases import OwnOpener, OwnPhrases, read_phrases
 from tasks.phrases.openers import KNOWN, MOST_REQUESTS, append, approved, fault_of, propose
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
 def saying(*answers: str) -> tuple[Callable[[str, str, int], str], list[str]]:
@@ -22,26 +25,7 @@ def saying(*answers: str) -> tuple[Callable[[str, str, int], str], list[str]]:
     return ask, asked
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Leve {produto}.", "braces"),
-        ("Bolo em 5 minutos.", "digits"),
-        ("Bolo em ² minutos.", "digits"),
-        ("Bоlo na mesa.", "alphabet"),
-        ("Bolo & mesa.", "signs"),
-        ("Bolo na mesa", "signs"),
-        ("Bolo na mesa.\n", "signs"),
-        ("bolo na mesa.", "signs"),
-        ("Bolo 🎂.", "signs"),
-        ("Um bolo bem grande na mesa da casa.", "32"),
-        ("Cozinha para idiotas.", "offence"),
-        ("Coisa de mulherzinha.", "offence"),
-        ("Hora da cerveja.", "no push"),
-        ("Hora de cozinhar!", KNOWN),
-        ("Bora aproveitar o bolo.", "closer"),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), CASES["faults"])
 def test_an_opener_that_no_shop_may_send_has_its_fault(text: str, reason: str) -> None:
     assert reason in (fault_of(text) or "")
 
@@ -88,17 +72,7 @@ def test_only_what_is_approved_is_added_behind_what_was_there(tmp_path: Path) ->
     ]
 
 
-@pytest.mark.parametrize(
-    ("rows", "sentence"),
-    [
-        ("cozinha,Leve 5 panelas.,sim,Ana\n", "row 2: the opener has digits"),
-        ("cozinha,Leve {oferta}.,sim,Ana\n", "row 2: the opener has fields or braces"),
-        ("cozinha,Panela no fogo!,sim,\n", "row 2: `by` does not say who"),
-        ("cozinha,Bolo na mesa!,sim,Ana\ncozinha,Panela no fogo!,talvez,Ana\n", "row 3: `approved` is no sim"),
-        ("cozinhas,Panela no fogo!,sim,Ana\n", "no group 'cozinhas'"),
-        ("", "sheet.csv"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "sentence"), CASES["bad_sheets"])
 def test_a_bad_sheet_is_refused_whole(tmp_path: Path, rows: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence.replace("{", r"\{")):
         approved(sheet(tmp_path, rows))

@@ -49,13 +49,9 @@ def _run(do: str, folder: Path, **named: Any) -> list[tuple[int, int, str]]:
 def test_progress_metrics_and_alarms_arrive_and_prints_go_to_the_log(tmp_path: Path) -> None:
     metrics: list[tuple[int, dict[str, float]]] = []
     alarms: list[tuple[str, int, str]] = []
-    seen: list[tuple[int, int, str]] = []
-    run_child(
-        MODULE,
-        Request(do="work"),
+    seen = _run(
+        "work",
         tmp_path,
-        interpreter=None,
-        progress=lambda done, total, text: seen.append((done, total, text)),
         metrics=lambda step, values: metrics.append((step, values)),
         alarm=lambda name, step, text: alarms.append((name, step, text)),
     )
@@ -87,9 +83,7 @@ def test_a_failure_keeps_its_sentence_and_its_kind(do: str, kind: type[TucanoErr
     ("visible", "expected"),
     [(None, "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")],
 )
-def test_a_child_sees_the_first_visible_gpu_and_no_rank_of_its_parent(
-    visible: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_child_sees_one_gpu_and_no_rank(visible: str | None, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With two in sight, transformers' Trainer wraps the model in DataParallel, which TRL refuses with a traceback."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:

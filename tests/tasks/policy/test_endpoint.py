@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from tasks.policy import endpoint as endpoint_module
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tests import chat_server
@@ -45,20 +45,15 @@ def open_endpoint(configured: EndpointSection) -> Endpoint:
 
 
 def ask(url: str, **values: object) -> str:
-    return reply_to(url, **values).text
+    return answered(open_endpoint(config(url, **values)))
 
 
-def reply_to(url: str, **values: object) -> Reply:
-    with open_endpoint(config(url, **values)) as endpoint:
-        return answered(endpoint, "Crie a notificação.")
-
-
-def answered(endpoint: Endpoint, text: str) -> Reply:
+def answered(endpoint: Endpoint) -> str:
     replies: dict[str, Reply] = {}
-    failure = endpoint.ask_all([EndpointQuestion("one", "Reescreva.", text, seed=7)], replies.__setitem__)
-    if failure is not None:
+    question = EndpointQuestion("one", "Reescreva.", "Crie a notificação.", seed=7)
+    if failure := endpoint.ask_all([question], replies.__setitem__):
         raise EndpointError(failure)
-    return replies["one"]
+    return replies["one"].text
 
 
 def test_a_good_answer_is_returned_and_the_question_is_of_openais_form() -> None:
@@ -83,22 +78,15 @@ def test_a_busy_endpoint_is_asked_again_when_it_wants(slept: list[float]) -> Non
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        pytest.param(chat_server.Reply(b"", 500), "answered 500", id="broken"),
-        pytest.param(chat_server.Reply(b"[" * 150_000), "no chat completion", id="nested"),
-        pytest.param(
-            chat_server.Reply(b'{"choices": [{"message": {"content": null}}]}'), "no chat completion", id="no content"
-        ),
-        pytest.param(
-            chat_server.Reply(b'{"choices": [{"message": {"content": "\\ud800"}}]}'),
-            "no chat completion",
-            id="surrogate",
-        ),
-        pytest.param(says("Sim.", "stop", (-1, 2)), "no chat completion", id="negative count"),
-        pytest.param(
-            chat_server.Reply(b'{"choices": "' + b"x" * 300_000 + b'"}'), "more than 200,000 bytes", id="huge"
-        ),
-        pytest.param(chat_server.Reply(GOOD.body, seconds=5), "did not answer within 0.2 s", id="slow"),
+        (chat_server.Reply(b"", 500), "answered 500"),
+        (chat_server.Reply(b"[" * 150_000), "no chat completion"),
+        (chat_server.Reply(b'{"choices": [{"message": {"content": null}}]}'), "no chat completion"),
+        (chat_server.Reply(b'{"choices": [{"message": {"content": "\\ud800"}}]}'), "no chat completion"),
+        (says("Sim.", "stop", (-1, 2)), "no chat completion"),
+        (chat_server.Reply(b'{"choices": "' + b"x" * 300_000 + b'"}'), "more than 200,000 bytes"),
+        (chat_server.Reply(GOOD.body, seconds=5), "did not answer within 0.2 s"),
     ],
+    ids=["broken", "nested", "no content", "surrogate", "negative count", "huge", "slow"],
 )
 def test_a_lasting_fault_is_one_sentence_after_a_few_attempts(reply: chat_server.Reply, said: str) -> None:
     with serve(in_turn([reply])) as server, pytest.raises(EndpointError) as caught:
@@ -135,19 +123,17 @@ def test_a_refusal_is_not_tried_again(status: int, remedy: str) -> None:
     assert len(server.requests) == 1
 
 
-def test_the_key_goes_to_the_endpoint_and_nowhere_else(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_goes_to_the_endpoint_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("SHOP_KEY", f" {KEY}\n")
     caplog.set_level(logging.DEBUG)
     refusal = chat_server.Reply(f"bad key {KEY}".encode(), 401)
     settings = {"key_variable": "SHOP_KEY"}
     with serve(in_turn([refusal])) as server:
         configured = config(server.url, **settings)
-        with open_endpoint(configured) as endpoint:
-            with pytest.raises(EndpointError) as caught:
-                answered(endpoint, "Crie.")
-            reported = [str(caught.value), repr(caught.value), repr(endpoint), repr(vars(endpoint)), repr(configured)]
-            reported += [configured.model_dump_json(), repr(caught.value.__cause__), repr(caught.value.__context__)]
+        endpoint = open_endpoint(configured)
+        with pytest.raises(EndpointError) as caught:
+            answered(endpoint)
+        reported = [str(caught.value), repr(caught.value), repr(endpoint), repr(vars(endpoint)), repr(configured)]
+        reported += [configured.model_dump_json(), repr(caught.value.__cause__), repr(caught.value.__context__)]
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert [text for text in [*reported, caplog.text] if "very-secret" in text] == []

@@ -10,7 +10,7 @@ import torch
 from tasks.policy.engine import Engine
 from tasks.policy.guidance import Sampled, keys_of
 from tasks.policy.load import load_base
-from tasks.policy.unpacked import reason_against
+from tasks.policy.unpacked import unknown_to_engine
 
 VOCABULARY = 300
 LENGTHS = (9, 4, 9, 1, 17)
@@ -72,7 +72,7 @@ class Recorded(Sampled):
 
 def test_log_probabilities_are_those_of_the_model(policy: Any, prompts: list[list[int]]) -> None:
     """Rows of other lengths, rows that left, and prompts that left must not show."""
-    assert reason_against(policy) is None
+    assert unknown_to_engine(policy) is None
     choice = Recorded(keys_of(prompts, 5))
     drawn = Engine(policy).draw(prompts, choice, most=24, ends=ENDS)
     assert len(set(map(len, drawn))) > 5

@@ -70,12 +70,12 @@ def one_sentence(refused: "pytest.ExceptionInfo[InputError]") -> str:
     return said
 
 
-def test_a_folder_that_is_not_there_or_lacks_a_part_is_refused_saying_which(base: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_or_lacks_a_part_is_refused(base: Path, tmp_path: Path) -> None:
     assert "there is no such folder" in refusal(tmp_path / "none")
-    assert "it has no config.json" in refusal(tmp_path)
+    assert "no model can be read from" in refusal(tmp_path)
     without_weights = copy_of(base, tmp_path / "bare")
     (without_weights / "model.safetensors").unlink()
-    assert "it has no weights" in refusal(without_weights)
+    assert "model.safetensors" in refusal(without_weights)
     (without_weights / "adapter").mkdir()
     assert "make the base again with --fresh" in refusal(without_weights)
     with pytest.raises(InputError, match="no tokenizer can be read from") as refused:
@@ -126,9 +126,7 @@ def adapter_of(folder: Path, **shape: int) -> Path:
         ({"num_hidden_layers": 2}, "their layers differ, such as at base_model.model.model.layers.1."),
     ],
 )
-def test_an_adapter_of_another_base_is_refused_by_what_differs(
-    base: Path, tmp_path: Path, shape: dict[str, int], difference: str
-) -> None:
+def test_another_bases_adapter_is_refused(base: Path, tmp_path: Path, shape: dict[str, int], difference: str) -> None:
     with pytest.raises(InputError, match="is of another base than") as refused:
         load_policy(base, adapter_of(tmp_path / "adapter", **shape), four_bit=False)
     assert difference in one_sentence(refused)

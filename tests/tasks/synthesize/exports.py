@@ -35,10 +35,10 @@ def rows_of(name: str) -> Rows:
     if name == "mercado.xlsx":
         return marketplace()
     header, template = TEXTS[name]
-    titles: list[Sequence[Cell]] = [["Pesquisa NPS"], []] if name == "nps.csv" else []
+    titles: list[Sequence[Cell]] = [["Pesquisa"], []] if name == "tickets.csv" else []
     rows: list[Sequence[Cell]] = [
         template.format(
-            cpf=CPF, n=n, m=1000 + n, day=f"{1 + n % 28:02}", stars=1 + n % 5, points=n % 11, score=SCORES[n % 3],
+            cpf=CPF, n=n, m=1000 + n, day=f"{1 + n % 28:02}", stars=1 + n % 5, score=SCORES[n % 3],
             opinion="" if name == "avaliacoes.csv" and n % 8 == 0 else opinion(n),
         ).split("|")
         for n in range(2 * ROWS if name == "tickets.csv" else ROWS)

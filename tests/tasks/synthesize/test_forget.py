@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from schemas.store.files import read_store
-from schemas.tables.person import Person
+from schemas.store.store import Person
 from schemas.tables.prompts import PromptRow, read_prompts
 from schemas.tables.summaries import PromptsSummary
 from tasks.commerce.sql_qa.sandbox import Databases

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from schemas.config.config import CurateConfig, SynthesizeConfig
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from schemas.progress import silent
 from schemas.store.files import TIMESTAMP_FORMAT
 from schemas.store.store import FILE_NAMES

@@ -11,6 +11,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion
 from tasks.stand_in.model import StandInShape
+from tasks.train.backend.trainable import lora_config
 from tasks.train.children.dpo import PreferencePair
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups, SampledRollout
@@ -41,14 +42,12 @@ class SpreadRewards(ComponentRewards):
 
     def score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
         """Score each completion of a prompt."""
-        return [paid_by_length(scored) for scored in super().score(rows, completions)]
-
-
-def paid_by_length(scored: ScoredRollout) -> ScoredRollout:
-    """Return a scored rollout that earns less than .1 at least, and the more the shorter it is."""
-    least = 1 / (11 + len(scored.completion))
-    components = {name: max(earned, least) for name, earned in scored.components.items()}
-    return scored.model_copy(update={"components": components, "reward": max(scored.reward, least)})
+        paid = []
+        for scored in super().score(rows, completions):
+            least = 1 / (11 + len(scored.completion))
+            components = {name: max(earned, least) for name, earned in scored.components.items()}
+            paid.append(scored.model_copy(update={"components": components, "reward": max(scored.reward, least)}))
+        return paid
 
 
 def prompt_rows(*tasks: TaskName, each: int = 6) -> list[PromptRow]:
@@ -66,17 +65,8 @@ def _row(task: TaskName, number: int) -> PromptRow:
         "sql_qa": {"sql": "SELECT 1"},
     }
     reference = references[task]
-    return PromptRow(
-        content_id(task, "Responda.", prompt, reference),
-        task,
-        "Responda.",
-        prompt,
-        reference,
-        "simulated",
-        f"c{number}",
-        None,
-        None,
-    )
+    identity = content_id(task, "Responda.", prompt, reference)
+    return PromptRow(identity, task, "Responda.", prompt, reference, "simulated", f"c{number}", None, None)
 
 
 def scored_rollout(row: PromptRow, reward: float, **changes: Any) -> ScoredRollout:
@@ -131,7 +121,6 @@ def quantized_policy(folder: Path) -> tuple[Any, Any]:
 
 def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: Any) -> Any:
     """Return our trainer; extra settings are those of `TrainConfig`, or `on_rollouts` and `callbacks`."""
-    from peft import LoraConfig
     from trl import GRPOConfig
 
     from tasks.train.grpo.recipe import grpo_arguments
@@ -146,13 +135,6 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
     arguments = grpo_arguments(
         config, weights=rewards.weights, prompts=len(rows), max_prompt_tokens=200, seed=seed, work=folder, on_gpu=False
     )
-    lora = LoraConfig(
-        r=config.lora.rank,
-        lora_alpha=config.lora.alpha,
-        lora_dropout=0.0,
-        target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )
     return CommerceGRPOTrainer(
         config,
         rows,
@@ -160,14 +142,13 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
         model=model,
         args=GRPOConfig(**arguments),
         processing_class=tokenizer,
-        peft_config=lora,
+        peft_config=lora_config(config.lora),
         **named,
     )
 
 
 def small_preference_trainer(folder: Path, **recipe: Any) -> Any:
     """Return a DPO trainer on `PAIRS`; extra settings are those of `TrainConfig`."""
-    from peft import LoraConfig
     from trl import DPOConfig
 
     from tasks.train.backend.dpo import CpuDPOTrainer
@@ -181,7 +162,7 @@ def small_preference_trainer(folder: Path, **recipe: Any) -> Any:
         args=DPOConfig(**dpo_arguments(config, prompts=len(PAIRS), seed=5, work=folder, on_gpu=False)),
         train_dataset=as_training_set(PAIRS),
         processing_class=tokenizer,
-        peft_config=LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", task_type="CAUSAL_LM"),
+        peft_config=lora_config(config.lora),
     )
 
 

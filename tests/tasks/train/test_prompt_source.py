@@ -44,9 +44,7 @@ def test_each_round_has_every_row_once(size: int, seed: int, counts: list[int]) 
 
 
 @given(size=SIZES, seed=SEEDS, counts=st.lists(st.integers(0, 15), min_size=1, max_size=12), data=st.data())
-def test_a_resumed_run_draws_what_an_uninterrupted_one_would(
-    size: int, seed: int, counts: list[int], data: st.DataObject
-) -> None:
+def test_a_resumed_run_draws_the_same_prompts(size: int, seed: int, counts: list[int], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(counts)))
     rows = _rows(size, "push") + _rows(size, "churn")
     uninterrupted, source = PromptSource(rows, seed), PromptSource(rows, seed)

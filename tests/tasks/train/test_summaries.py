@@ -32,7 +32,7 @@ PUSH = summary("push", {0: 0.1, 10: 0.5, 20: 0.4}, 10, stopped_early=True)
 CHURN = summary("churn", {0: 0.3, 10: 0.4, 20: 0.6, 30: 0.8}, 30)
 
 
-def test_a_task_whose_training_ended_counts_on_with_its_latest_reward() -> None:
+def test_each_task_counts_with_its_latest_reward_and_keeps_its_own_step() -> None:
     merged = merge_summaries({"push": PUSH, "churn": CHURN})
     assert {entry["step"]: entry["mean_reward"] for entry in merged["validation"]} == pytest.approx(
         {0: 0.2, 10: 0.45, 20: 0.5, 30: 0.6}
@@ -40,10 +40,6 @@ def test_a_task_whose_training_ended_counts_on_with_its_latest_reward() -> None:
     assert merged["validation"][-1]["by_task"] == {"push": 0.4, "churn": 0.8}
     assert merged["validation"][-1]["ground_truth"] == {"push": {"accuracy": 0.2}, "churn": {"accuracy": 0.4}}
     assert (merged["steps"], merged["stopped_early"], merged["seed"]) == (30, True, 7)
-
-
-def test_each_task_keeps_the_step_that_was_chosen_for_it() -> None:
-    merged = merge_summaries({"push": PUSH, "churn": CHURN})
     assert merged["chosen_step"] is None
     assert merged["chosen_steps"] == {"push": 10, "churn": 30}
     assert chosen_reward(merged) == pytest.approx((0.5 + 0.8) / 2)

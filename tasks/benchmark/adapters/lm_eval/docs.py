@@ -1,22 +1,15 @@
 """Documents and scores of the task `tucano_commerce` of lm-evaluation-harness, which its YAML file names."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from datasets import Dataset
 
 from tasks.benchmark.scorers import open_benchmark
 
-DATA_FILES: Final = ("tasks/benchmark/adapters/lm_eval/tucano_commerce.yaml",)
-
 
 def dataset(*, benchmark: str, **_: object) -> dict[str, Dataset]:
-    """Return the items as documents; no reference is in them, for the scorer has it.
-
-    Args:
-        benchmark: Folder of the benchmark, of `--metadata`.
-        _: What else the harness says there.
-    """
+    """Return the items of the benchmark that `--metadata` names; no reference is in them, for the scorer has it."""
     items = open_benchmark(benchmark).items.values()
     documents = [
         {"id": item.id, "task": item.task, "system": item.system, "prompt": item.prompt, "benchmark": benchmark}

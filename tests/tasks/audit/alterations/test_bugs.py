@@ -20,17 +20,8 @@ def sound(task: TaskName) -> frozenset[str]:
     return frozenset(objections(task))
 
 
-def caught_by(bug: Bug) -> set[str]:
-    before = {task: sound(task) for task in bug.tasks}
-    with bug.planted():
-        return {name for task in bug.tasks for name in objections(task) - before[task]}
-
-
-@pytest.mark.parametrize("task", ["sentiment", "sql_qa", "insights"])
-def test_sound_rewards_keep_every_bound(task: TaskName) -> None:
-    assert sound(task) == set()
-
-
 @pytest.mark.parametrize("bug", HISTORIC, ids=lambda bug: bug.name)
-def test_a_historic_bug_is_caught(bug: Bug) -> None:
-    assert caught_by(bug)
+def test_a_historic_bug_is_caught_and_the_sound_reward_is_not(bug: Bug) -> None:
+    assert not any(map(sound, bug.tasks))
+    with bug.planted():
+        assert any(map(objections, bug.tasks))

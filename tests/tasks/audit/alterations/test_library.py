@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.alterations.library import EQUAL, Bound, GoodAnswer
+from tasks.audit.alterations.bounds import EQUAL, Bound
+from tasks.audit.alterations.library import GoodAnswer
 from tasks.audit.alterations.run import ALTERATIONS
 
 

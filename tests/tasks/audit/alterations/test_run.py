@@ -1,19 +1,15 @@
 """The runner: what fails, what is left out, and what it says."""
 
+from collections import Counter
+
 import pytest
 
 from schemas.documents import Rollout, ScoredRollout
 from tasks.audit.alterations import run
-from tasks.audit.alterations.library import Alteration, Bound, Judged, around
+from tasks.audit.alterations.bounds import Bound
+from tasks.audit.alterations.library import Alteration, Judged, around
 from tasks.audit.alterations.run import run_alterations
 from tests.tasks.audit.alterations.prompts import prompts, score
-
-
-def test_sound_rewards_pass_and_each_probe_says_what_it_did() -> None:
-    probes = run_alterations("insights", prompts("insights"), score("insights"))
-    assert all(probe.passed for probe in probes.values())
-    assert "must be: at most of 0.5" in probes["fact turned"].detail
-    assert {"weighted sum", "repeatable", "right answer", "highest of each column"} <= probes.keys()
 
 
 @pytest.mark.parametrize(("judged", "passed"), [("worst", False), ("most", True), ("mean", True)])
@@ -21,7 +17,7 @@ def test_one_prompt_of_many_decides_only_where_the_worst_is_judged(
     monkeypatch: pytest.MonkeyPatch, judged: Judged, passed: bool
 ) -> None:
     known = prompts("sentiment")
-    alteration = Alteration("fixed", "Is fixed.", around("x"), Bound("at most", 0.15), judged=judged)
+    alteration = Alteration("fixed", around("x"), Bound("at most", 0.15), judged=judged)
     monkeypatch.setattr(run, "ALTERATIONS", {"sentiment": (alteration,)})
 
     def pays_once(rollout: Rollout) -> ScoredRollout:
@@ -32,11 +28,12 @@ def test_one_prompt_of_many_decides_only_where_the_worst_is_judged(
 
     probes = run_alterations("sentiment", known, pays_once)
     assert probes["fixed"].passed is passed
-    assert probes["weighted sum"].passed
+    assert "must be: at most 0.15" in probes["fixed"].detail
+    assert probes["weighted sum"].passed and probes["repeatable"].passed
 
 
 def test_a_bound_is_beside_the_same_prompts_reward(monkeypatch: pytest.MonkeyPatch) -> None:
-    alteration = Alteration("fixed", "Is fixed.", around("x"), Bound("costs", 0.05), around("y"))
+    alteration = Alteration("fixed", around("x"), Bound("costs", 0.05), around("y"))
     monkeypatch.setattr(run, "ALTERATIONS", {"sentiment": (alteration,)})
     first, second = prompts("sentiment")[:2]
 
@@ -48,10 +45,14 @@ def test_a_bound_is_beside_the_same_prompts_reward(monkeypatch: pytest.MonkeyPat
     assert not run_alterations("sentiment", [first, second], score_of)["fixed"].passed
 
 
-def test_a_reward_that_is_no_weighted_sum_is_named() -> None:
-    def doubled(rollout: Rollout) -> ScoredRollout:
-        scored = score("sentiment")(rollout)
-        return scored.model_copy(update={"reward": 2 * scored.reward})
+def test_a_reward_that_is_no_weighted_sum_or_changes_is_named() -> None:
+    asked: Counter[str] = Counter()
 
-    probes = run_alterations("sentiment", prompts("sentiment")[:3], doubled)
+    def grows(rollout: Rollout) -> ScoredRollout:
+        scored, key = score("sentiment")(rollout), f"{rollout.prompt}{rollout.completion}"
+        asked[key] += 1
+        return scored.model_copy(update={"reward": asked[key] * (scored.reward + 0.01)})
+
+    probes = run_alterations("sentiment", prompts("sentiment")[:3], grows)
     assert not probes["weighted sum"].passed
+    assert not probes["repeatable"].passed

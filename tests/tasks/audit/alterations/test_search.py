@@ -6,8 +6,7 @@ from functools import cache
 import pytest
 
 from schemas.store.store import Store
-from tasks.audit.alterations.run import ALTERATIONS
-from tasks.audit.alterations.search import AttackedReward, Program, completed, search
+from tasks.audit.alterations.search import AttackedReward, search
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.audit.alterations.bugs import HISTORIC, HOLE
 
@@ -39,13 +38,3 @@ def test_a_query_that_is_right_on_one_store_alone_is_a_find() -> None:
     with likeness.planted():
         found = search(AttackedReward("sql_qa", "grounded", store(), store(200)), [], over)
     assert found.finds
-
-
-def test_every_chain_of_steps_gives_a_text_or_nothing() -> None:
-    good = AttackedReward("insights", "grounded", store()).training[0]
-    generator = random.Random(0)
-    steps = [*(each.name for each in ALTERATIONS["insights"]), "exchange", "number", "rival after", "in a comment"]
-    for _ in range(400):
-        chosen = tuple((name, good.text[:90]) for name in generator.choices(steps, k=3))
-        text = completed(Program("", chosen), good)
-        assert text is None or len(text) <= 4_000

@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tasks.commerce.churn.profile import FIELDS, CustomerProfile, read_profile
 from tasks.commerce.churn.prompts import ChurnInputs
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
@@ -42,15 +43,22 @@ def answer_of(*reasons: object, risk: float = 0.8, **others: Any) -> str:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
-def all_reasons(prompt: str, fields: Sequence[str]) -> list[dict[str, str]]:
-    """Return every reason that the grammar can say of a prompt's profile."""
+def all_reasons(prompt: str) -> list[dict[str, str]]:
     lines = lines_of(prompt)
-    return [reason(name, lines[name], way) for name, way in product(fields, WAYS) if name in lines]
+    return [reason(name, lines[name], way) for name, way in product(FIELDS, WAYS) if name in lines]
+
+
+FURIOUS = prompt_of(orders=1, spent=45, silent_days=212, last_rating=1, mean_rating=1, late=1)
+
+
+def profile_in(prompt: str) -> CustomerProfile:
+    profile = read_profile(prompt)
+    assert profile is not None
+    return profile
 
 
 @st.composite
 def prompts(draw: st.DrawFn) -> str:
-    """Draw any profile that a shop can give."""
     ratings = st.none() | st.integers(10, 50).map(lambda tenths: tenths / 10)
     orders = draw(st.integers(1, 6))
     return prompt_of(

@@ -7,11 +7,10 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.churn.profile import CustomerProfile
+from tasks.commerce.churn.profile import FIELDS, CustomerProfile
 from tasks.commerce.churn.scorer import REWARD, ReasonFault, check, score
 from tasks.commerce.example import Example
-from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, prompt_of, prompts, reason
-from tests.tasks.commerce.churn.test_checker import FIELDS, profile_of_prompt
+from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, profile_in, prompt_of, prompts, reason
 
 PROFILES = 2_000
 RISKS = st.sampled_from([0.1, 0.3, 0.4, 0.6, 0.9])
@@ -23,8 +22,8 @@ def reward(completion: str, prompt: str, churned: bool | None = True) -> float:
 
 @given(st.data(), prompts(), RISKS)
 def test_neither_a_false_nor_a_repeated_reason_raises_it(data: st.DataObject, prompt: str, risk: float) -> None:
-    profile = profile_of_prompt(prompt)
-    every = all_reasons(prompt, FIELDS)
+    profile = profile_in(prompt)
+    every = all_reasons(prompt)
     some = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=2))
     added = data.draw(
         st.sampled_from(every) | st.builds(reason, st.sampled_from([*FIELDS, "Estado"]), st.text(), st.text())
@@ -38,7 +37,7 @@ def test_neither_a_false_nor_a_repeated_reason_raises_it(data: st.DataObject, pr
         assert reward(answer_of(*longer, risk=risk), prompt) <= reward(answer_of(*some, risk=risk), prompt) + 1e-9
 
 
-def test_a_reason_against_the_answer_counts_only_where_few_speak_for_it() -> None:
+def test_a_unknown_to_engine_the_answer_counts_only_where_few_speak_for_it() -> None:
     regular = prompt_of(silent_days=200)
     silent, spent = reason("Dias desde a última compra", "200", "sai"), reason("Total gasto", "R$ 640", "fica")
     conceded = answer_of(silent, spent, risk=0.8)
@@ -54,7 +53,7 @@ def test_a_reason_against_the_answer_counts_only_where_few_speak_for_it() -> Non
 def many() -> Sequence[tuple[Example, CustomerProfile]]:
     found = [each for seed in ("bounds:1", "bounds:2", "bounds:3") for each in examples(700, seed)][:PROFILES]
     assert len(found) == PROFILES
-    return [(each, profile_of_prompt(each.prompt)) for each in found]
+    return [(each, profile_in(each.prompt)) for each in found]
 
 
 def mean_of(decide: Callable[[CustomerProfile], float], field: str, way: str | None) -> float:
@@ -90,7 +89,7 @@ def test_a_decision_that_reads_nothing_earns_little_with_the_best_reasons() -> N
         total = 0.0
         for example, profile in many():
             risk = coin.choice(risks)
-            names = profile.explanations["sai" if risk > 0.5 else "fica"][0]
+            names = profile.explaining("sai" if risk > 0.5 else "fica")
             best = [reason(name, profile.texts[name], profile.bands[name].aponta or "") for name in names]
             total += reward(answer_of(*best, risk=risk), example.prompt, example.reference["churn"])
         assert total / PROFILES <= 0.65
@@ -99,8 +98,6 @@ def test_a_decision_that_reads_nothing_earns_little_with_the_best_reasons() -> N
 def test_a_decision_without_a_true_reason_earns_half() -> None:
     for example, profile in many()[:300]:
         churned = example.reference["churn"]
-        false = [
-            each for each in all_reasons(example.prompt, FIELDS) if check(profile, [each])[0][1] is ReasonFault.FALSE
-        ][:3]
+        false = [each for each in all_reasons(example.prompt) if check(profile, [each])[0][1] is ReasonFault.FALSE][:3]
         assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
         assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0

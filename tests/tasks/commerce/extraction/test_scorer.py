@@ -1,19 +1,12 @@
 """The reward of an extraction with a copied complaint: bounded, whole for the right answer, never raised by a fault."""
 
 import json
-import random
-from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tasks.commerce.example import Example
-from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.extraction.scorer import REWARD, score
-from tasks.commerce.extraction.task import answer, spoil
-from tasks.synthesize.simulated import simulate_store
 
 CASES = json.loads(Path(__file__).with_name("quotations.json").read_text(encoding="utf-8"))
 REVIEW = "Comprei para minha mãe. Não recebi o produto e já faz 3 semanas. Ninguém responde."
@@ -46,20 +39,6 @@ def reward(completion: str, reference: dict[str, Any] | None = REFERENCE, prompt
 
 def written(**changes: Any) -> str:
     return json.dumps(FIELDS | {"main_complaint": TOLD} | changes, ensure_ascii=False)
-
-
-@cache
-def examples() -> list[Example]:
-    store = simulate_store(1_500, random.Random("quoted:store"))
-    return list(islice(EXAMPLE_MAKERS["extraction"](store, random.Random("quoted"), 300), 300))
-
-
-def test_right_answers_earn_all_and_spoilt_ones_less_on_average() -> None:
-    generator = random.Random(1)
-    right = [reward(answer(each.reference), each.reference, each.prompt) for each in examples()]
-    spoilt = [reward(spoil(answer(each.reference), generator), each.reference, each.prompt) for each in examples()]
-    assert min(right) == pytest.approx(1.0)
-    assert 0.2 < sum(spoilt) / len(spoilt) < 0.8
 
 
 @pytest.mark.parametrize(("complaint", "least", "most"), CASES["earning"])

@@ -12,8 +12,8 @@ from schemas.store.store import Store
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.extraction.quotation import fault_of, review_of
 from tasks.commerce.registry import TASKS
-from tests.tasks.commerce.extraction.test_scorer import FIELDS, examples
-from tests.tasks.commerce.scoring import rollouts, writes
+from tests.tasks.commerce.extraction.test_scorer import FIELDS
+from tests.tasks.commerce.scoring import writes
 
 CASES = json.loads(Path(__file__).with_name("quotations.json").read_text(encoding="utf-8"))
 TASK = TASKS["extraction"]
@@ -54,12 +54,6 @@ def test_the_grammar_singles_no_words_out_that_are_sensitive_together() -> None:
 def writes_complaint(complaint: str, prompt: str, **changes: object) -> bool:
     fields = FIELDS | {"main_complaint": complaint} | changes
     return writes("extraction", json.dumps(fields, ensure_ascii=False, separators=(",", ":")), prompt)
-
-
-def test_the_grammar_writes_right_answers() -> None:
-    assert [
-        each.prompt for each in rollouts(examples()[:60]) if not writes("extraction", each.completion, each.prompt)
-    ] == []
 
 
 REVIEW = 'A caixa "lacrada" veio com\n\to código C:\\temp\\novo, aberta! 😡 Não é 100% nova'

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter, defaultdict
 from itertools import islice
 
 import pytest
@@ -9,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.insights.prompts import cells_of, fact_tables
-from tasks.commerce.insights.scorer import REWARD, STRONGEST, CitedFinding, check, fits, score
-from tasks.commerce.insights.table import FigureTable, actions, actions_on, read_table
+from tasks.commerce.insights.scorer import REWARD, CitedFinding, check, fits, score
+from tasks.commerce.insights.table import ACTIONS, FigureTable, actions_on
 from tasks.commerce.insights.task import answer
 from tasks.synthesize.simulated import simulate_store
-from tests.tasks.commerce.insights.tables import all_findings, answer_of, prompts
+from tests.tasks.commerce.insights.tables import answer_of, claims_on, finding, prompts, table_of
 
 TABLES = 2_000
+Usual = dict[tuple[str, str], str]
 
 
 def reward(completion: str, prompt: str) -> float:
@@ -32,41 +34,35 @@ def test_the_best_findings_earn_all(prompt: str) -> None:
 
 @given(st.data(), prompts(), st.booleans())
 def test_neither_a_false_claim_nor_a_repeated_cell_raises_it(data: st.DataObject, prompt: str, repeats: bool) -> None:
-    table = read_table(prompt)
-    assert table is not None
-    every = data.draw(st.lists(st.sampled_from(all_findings(prompt)), min_size=1, max_size=3))
-    with_actions = [{**each, "acao": data.draw(st.sampled_from(["", *actions()]))} for each in every]
+    table = table_of(prompt)
+    every = data.draw(st.lists(st.sampled_from(claims_on(prompt)), min_size=1, max_size=3))
+    with_actions = [{**each, "acao": data.draw(st.sampled_from(["", *ACTIONS]))} for each in every]
     known = {(each["linha"], each["coluna"]) for each in every if check(table, [each])[0].said}
     worse = [
         each
-        for each in all_findings(prompt)
+        for each in claims_on(prompt)
         if (check(table, [each])[0].said is None) != repeats
         and (not repeats or (each["linha"], each["coluna"]) in known)
     ]
     if worse:
-        added = {**data.draw(st.sampled_from(worse)), "acao": data.draw(st.sampled_from(["", *actions()]))}
+        added = {**data.draw(st.sampled_from(worse)), "acao": data.draw(st.sampled_from(["", *ACTIONS]))}
         place = len(every) if repeats else data.draw(st.integers(0, len(every)))
         longer = [*with_actions[:place], added, *with_actions[place:]]
         assert reward(answer_of(*longer), prompt) <= reward(answer_of(*with_actions), prompt) + 1e-9
 
 
-@pytest.mark.parametrize(
-    "finding", [1, {"coluna": "Pedidos", "fato": "valor", "valor": "9", "linha": "SP", "acao": ""}]
-)
-def test_where_no_action_fits_an_unusable_finding_earns_nothing(finding: object) -> None:
+@pytest.mark.parametrize("claim", [1, finding("valor", "9", column="Pedidos")])
+def test_an_unusable_finding_earns_nothing_if_no_action_fits(claim: object) -> None:
     prompt = "Estado | Pedidos\nSP | 90\nRJ | 85\nMG | 88"
-    assert reward(json.dumps({"achados": [finding]}), prompt) == 0.0
+    assert reward(json.dumps({"achados": [claim]}), prompt) == 0.0
     assert reward(answer({"facts": cells_of(prompt)}), prompt) == pytest.approx(1.0)
 
 
 def test_a_set_that_hides_a_bad_rating_of_its_row_earns_half() -> None:
     columns = "Categoria | Receita | Pedidos | Nota média"
     prompt = f"{columns}\nlivros | R$ 900 | 90 | 1,2\njogos | R$ 300 | 80 | 4,3\nbebês | R$ 310 | 85 | 4,2"
-    sums = [
-        {"coluna": "Receita", "fato": "maior", "valor": "R$ 900", "linha": "livros", "acao": ""},
-        {"coluna": "Pedidos", "fato": "menor", "valor": "80", "linha": "jogos", "acao": ""},
-    ]
-    rating = {"coluna": "Nota média", "fato": "pior", "valor": "1,2", "linha": "livros", "acao": ""}
+    sums = [finding("maior", "R$ 900", "livros"), finding("menor", "80", "jogos", "Pedidos")]
+    rating = finding("pior", "1,2", "livros", "Nota média")
     hidden, told = reward(answer_of(*sums), prompt), reward(answer_of(*sums, rating), prompt)
     assert hidden < 0.5 * reward(answer_of(*sums), prompt.replace("1,2", "4,2"))
     assert hidden < 0.1
@@ -79,16 +75,21 @@ def test_fixed_templates_earn_no_more_than_they_may() -> None:
     """The highest of each column at most .75, the first row's best at most .5."""
     store = simulate_store(1_500, random.Random("templates:store"))
     texts = list(islice(fact_tables(store, random.Random("templates")), TABLES))
-    tables = [table for text in texts if (table := read_table(text))]
-    assert len(tables) == TABLES
-    usual = _usual_actions(tables)
-    highest = [reward(_written(_highest(table, usual)), text) for table, text in zip(tables, texts, strict=True)]
-    first = [reward(_written(_first_row(table, usual)), text) for table, text in zip(tables, texts, strict=True)]
-    assert sum(highest) / TABLES <= 0.75
-    assert sum(first) / TABLES <= 0.5
+    tables = [table_of(text) for text in texts]
+    # The action that fits the highest cell of a column most often, whole ones counting twice.
+    counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for table in tables:
+        for each in _highest(table, {}):
+            for action in ACTIONS.values():
+                if fits(table, each, action):
+                    counts[table.kind, each.coluna][action.id] += 1 if action.lado == "ambos" else 2
+    usual = {key: max(of, key=lambda action: of[action]) for key, of in counts.items()}
+    for template, most in ((_highest, 0.75), (_first_row, 0.5)):
+        earned = [reward(_written(template(table, usual)), text) for table, text in zip(tables, texts, strict=True)]
+        assert sum(earned) / TABLES <= most
 
 
-def _highest(table: FigureTable, usual: dict[tuple[str, str], str]) -> list[CitedFinding]:
+def _highest(table: FigureTable, usual: Usual) -> list[CitedFinding]:
     found: list[CitedFinding] = []
     for title in list(table.columns)[:4]:
         row = max(table.rows, key=lambda each: table.figures[each, title])
@@ -97,29 +98,15 @@ def _highest(table: FigureTable, usual: dict[tuple[str, str], str]) -> list[Cite
     return found
 
 
-def _first_row(table: FigureTable, usual: dict[tuple[str, str], str]) -> list[CitedFinding]:
+def _first_row(table: FigureTable, usual: Usual) -> list[CitedFinding]:
     row = table.rows[0]
-    said = [fact for fact in STRONGEST if fact != "razao"]
     found: list[CitedFinding] = []
     for title in list(table.columns)[:4]:
-        bare = CitedFinding(
-            title, next(fact for fact in said if fact in table.facts[row, title]), table.texts[row, title], row, ""
-        )
+        fact = next(fact for fact in table.facts[row, title] if fact != "razao")
+        bare = CitedFinding(title, fact, table.texts[row, title], row, "")
         fitting = (each.id for each in actions_on(table.kind, title.lower()) if fits(table, bare, each))
         found.append(bare._replace(acao=next(fitting, usual.get((table.kind, title), ""))))
     return found
-
-
-def _usual_actions(tables: list[FigureTable]) -> dict[tuple[str, str], str]:
-    """Return the action that fits the highest cell of a column most often, whole ones counting twice."""
-    counts: dict[tuple[str, str], dict[str, float]] = {}
-    for table in tables:
-        for finding in _highest(table, {}):
-            for action in actions().values():
-                if fits(table, finding, action):
-                    of = counts.setdefault((table.kind, finding.coluna), {})
-                    of[action.id] = of.get(action.id, 0) + (1 if action.lado == "ambos" else 2)
-    return {key: max(of, key=lambda action: of[action]) for key, of in counts.items()}
 
 
 def _written(findings: list[CitedFinding]) -> str:

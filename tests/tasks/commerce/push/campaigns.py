@@ -4,22 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from tasks.commerce.push.phrases import CampaignPhrases, suiting
-from tasks.commerce.push.prompts import push_prompt
+from tasks.commerce.push.prompts import PushInputs
 from tasks.commerce.push.scorer import PushCampaign, PushParts
+from tests.cases import cases_of
 
-OF_MANY_KINDS = (
-    PushCampaign("coleiras", "20% de desconto"),
-    PushCampaign("fones de ouvido", "15% de desconto até domingo"),
-    PushCampaign("panelas", "leve 3 e pague 2"),
-    PushCampaign("livros técnicos", "frete grátis acima de R$ 99"),
-    PushCampaign("drones", "até 10x sem juros"),
-    PushCampaign("caixas de som", "cupom de R$ 30"),
-    PushCampaign("Kit Viagem Luxo", "oferta da semana no app"),
-)
+OF_MANY_KINDS = tuple(map(PushCampaign._make, cases_of(__file__)["of_many_kinds"]))
 
 
 def prompt_of(campaign: PushCampaign) -> str:
-    return push_prompt("Crie a notificação.", *campaign, "novos clientes")
+    return PushInputs.model_construct(segment="novos clientes", **campaign._asdict()).prompt("Crie a notificação.")
 
 
 def sayable(campaign: PushCampaign) -> Iterator[PushParts]:
@@ -32,7 +25,6 @@ def sayable(campaign: PushCampaign) -> Iterator[PushParts]:
 
 
 def all_phrases(phrases: Any) -> tuple[list[str], list[str], list[str]]:
-    """Return the openers, cores and closers of the file."""
     return (
         [text for group in phrases.grupos.values() for text in group.aberturas],
         [core.texto for core in phrases.nucleos],

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +12,6 @@ import pytest
 
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
-from tasks.commerce.push import phrases
 from tasks.commerce.push.phrases import VARIABLE, own_openers, use_own
 
 OWN: Final = '\n[[aberturas]]\ngrupo = "cozinha"\ntexto = "Cheirinho de bolo."\npor = "Ana"\n'
@@ -21,12 +19,12 @@ PUSH: Final = "Cheirinho de bolo. {produto} com {oferta}. Toque e veja."
 CHILD: Final = f"""
 import json
 from tasks.commerce.push.scorer import PushCampaign, fault_of
-from tasks.commerce.push.prompts import push_prompt
+from tasks.commerce.push.prompts import PushInputs
 from tasks.commerce.push.truth import claims_kept
 from tasks.commerce.registry import TASKS, grammar_of, joint_version, reward_version
 from schemas.source import source_digest, source_files
 given = {{"product": "panelas", "offer": "20% de desconto"}}
-prompt = push_prompt("Crie.", *given.values(), "todos")
+prompt = PushInputs(**given, segment="todos").prompt("Crie.")
 print(json.dumps({{
     "sent": fault_of({PUSH!r}, PushCampaign(*given.values())) is None,
     "other product": fault_of({PUSH!r}, PushCampaign("tablets", "20% de desconto")) is None,
@@ -43,12 +41,9 @@ print(json.dumps({{
 
 
 @pytest.fixture(autouse=True)
-def _variable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Leave the environment as it was."""
+def _variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
     os.environ.pop(VARIABLE)
-    yield
-    phrases._read_text.cache_clear()
 
 
 def child(file: Path | None) -> dict[str, Any]:
@@ -62,7 +57,6 @@ def child(file: Path | None) -> dict[str, Any]:
 def write(folder: Path, text: str) -> Path:
     file = folder / "frases.toml"
     file.write_text(text, encoding="utf-8")
-    phrases._read_text.cache_clear()
     return file
 
 

@@ -1,56 +1,14 @@
 import json
 import random
-from typing import Any
-
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from itertools import product
 
 from schemas.store.store import Store
 from tasks.commerce.sentiment import prompts as sentiment_prompts
-from tasks.commerce.sentiment.task import TASK
 from tests.tasks.commerce.scoring import score
-
-REFERENCE = {"polarity": "negative", "score": 1}
-
-
-def reward(completion: str) -> float:
-    return score("sentiment", completion, REFERENCE).reward
-
-
-@pytest.mark.parametrize("stars", ["0.2", "true", '"1"', "6", "null", "1.0"])
-def test_a_value_that_is_no_star_earns_nothing(stars: str) -> None:
-    completion = f'{{"polarity": "negative", "score": {stars}}}'
-    scored = score("sentiment", completion, REFERENCE)
-    assert scored.components["score"] == 0.0
-    assert 0 < scored.components["types"] <= 0.5
-    assert score("sentiment", completion, None, spec="v4.2").reward == pytest.approx(0.3 + 0.3 + 0.2)
 
 
 def test_one_fixed_object_stays_under_its_ceiling(store: Store) -> None:
     examples = list(sentiment_prompts.examples(store, random.Random(1), 100))
-    for polarity in ("negative", "neutral", "positive"):
-        for stars in range(1, 6):
-            fixed = json.dumps({"polarity": polarity, "score": stars})
-            mean = sum(score("sentiment", fixed, example.reference).reward for example in examples) / len(examples)
-            assert mean < 0.75
-
-
-def metric(answers: list[tuple[str, str | None]]) -> dict[str, float]:
-    return TASK.metric(
-        [
-            score("sentiment", f'{{"polarity": "{found}"}}' if found else "nada", {"polarity": wanted, "score": 3})
-            for wanted, found in answers
-        ],
-        None,
-    )
-
-
-@given(st.lists(st.tuples(*[st.sampled_from(["negative", "neutral", "positive"])] * 2), min_size=1, max_size=30))
-@settings(deadline=None, max_examples=30)
-def test_the_metric_is_that_of_scikit_learn(answers: list[tuple[str, str]]) -> None:
-    judge: Any = pytest.importorskip("sklearn.metrics")
-    wanted, found = zip(*answers, strict=True)
-    measured = metric(list(answers))
-    assert measured["macro_f1"] == pytest.approx(judge.f1_score(wanted, found, average="macro", zero_division=0))
-    assert measured["accuracy"] == pytest.approx(judge.accuracy_score(wanted, found))
+    for polarity, stars in product(("negative", "neutral", "positive"), range(1, 6)):
+        fixed = json.dumps({"polarity": polarity, "score": stars})
+        assert sum(score("sentiment", fixed, example.reference).reward for example in examples) < 0.75 * len(examples)

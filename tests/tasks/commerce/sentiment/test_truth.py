@@ -3,15 +3,30 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from schemas.documents import Rollout
 from tasks.commerce.sentiment.truth import metric
 
 
 def answered(completion: str, polarity: str | None = "positive", score: int | None = 5) -> dict[str, float]:
+    return metric([rollout(completion, polarity, score)], None)
+
+
+def rollout(completion: str, polarity: str | None, score: int | None) -> Rollout:
     reference: dict[str, Any] = {"polarity": polarity, "score": score}
-    rollout = Rollout(prompt_id="p", task="sentiment", prompt="?", completion=completion, reference=reference)
-    return metric([rollout], None)
+    return Rollout(prompt_id="p", task="sentiment", prompt="?", completion=completion, reference=reference)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from(["negative", "neutral", "positive"])] * 2), min_size=1, max_size=30))
+@settings(deadline=None, max_examples=30)
+def test_the_metric_is_that_of_scikit_learn(answers: list[tuple[str, str]]) -> None:
+    judge: Any = pytest.importorskip("sklearn.metrics")
+    wanted, found = zip(*answers, strict=True)
+    measured = metric([rollout(f'{{"polarity": "{answer}"}}', asked, 3) for asked, answer in answers], None)
+    assert measured["macro_f1"] == pytest.approx(judge.f1_score(wanted, found, average="macro", zero_division=0))
+    assert measured["accuracy"] == pytest.approx(judge.accuracy_score(wanted, found))
 
 
 def test_the_nearness_of_stars_falls_with_each_star() -> None:

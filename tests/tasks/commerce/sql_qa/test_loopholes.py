@@ -72,13 +72,3 @@ def test_a_name_says_what_it_names(name: str, explains: bool, copies: Databases)
     kept = reward(f"SELECT COUNT(*) AS {name} FROM orders", "SELECT COUNT(*) FROM orders", copies)
     assert (kept > 0.99) is explains
     assert explains or kept < 0.5
-
-
-@pytest.mark.parametrize(
-    "second", ["SELECT 1", "DROP TABLE orders", "DELETE FROM orders", "SELECT COUNT(*) FROM orders"]
-)
-def test_a_second_statement_costs_a_half(second: str, copies: Databases) -> None:
-    assert reward(f"{MONTHS};", MONTHS, copies) == pytest.approx(1.0)
-    for both in (f"{MONTHS}; {second}", f"{MONTHS};\n{second};", f"{second}; {MONTHS}", f"{MONTHS};;{second}"):
-        assert reward(both, MONTHS, copies) <= 0.5, both
-        assert copies.copies[0].execute(both).refusal is not None

@@ -44,26 +44,6 @@ def test_queries_are_short_run_and_prove_something(family: Family, simulated: St
     assert len({question.sql for question in questions}) == len(questions) > 1
 
 
-@each_family
-def test_every_condition_of_a_question_changes_its_result(family: Family, simulated: Store, copies: Databases) -> None:
-    """Each condition by itself, so that a query without it is wrong on some copy."""
-    values = values_of(simulated)
-    numbers = list(shuffled(family.combinations(values), random.Random(5)))[:40]
-    asked = next(
-        (sql for number in numbers if proves_something(sql := family.question(values, 0, number).sql, copies)), None
-    )
-    assert asked is not None
-    right = [execution.rows for execution in copies.run(asked)]
-    joined = asked.replace("WHERE ", "WHERE 1 AND ").replace("HAVING ", "HAVING 1 AND ")
-    conditions = re.findall(
-        r" AND (?!\d)(?:[^()]|\([^()]*\))*?(?= AND (?!\d)| GROUP| ORDER| LIMIT| HAVING|\)|$)", joined
-    )
-    assert len(conditions) >= asked.count("WHERE ")
-    for condition in conditions:
-        without = [execution.rows for execution in copies.run(joined.replace(condition, "", 1))]
-        assert without != right, condition
-
-
 @pytest.mark.parametrize(("sql", "without"), CASES["weaker"])
 def test_a_weaker_query_lacks_a_condition(sql: str, without: list[str]) -> None:
     assert weaker(sql) == without

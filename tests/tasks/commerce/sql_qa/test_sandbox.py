@@ -15,9 +15,7 @@ from tasks.commerce.sql_qa.sandbox import (
     DATE_FUNCTIONS,
     MAX_OPERATIONS,
     TABLES,
-    Database,
     Databases,
-    Execution,
     Refusal,
 )
 from tests.cases import cases_of
@@ -29,29 +27,13 @@ MOST_GROWTH = 256 * 1024 * 1024
 
 def digest(databases: Databases) -> str:
     """Digest all that is in the copies, and how they are guarded."""
-    digest = hashlib.sha256()
-    for database in databases.copies:
-        for table in TABLES:
-            rows = database.execute(f"SELECT COUNT(*), MIN(rowid), MAX(rowid) FROM {table}")
-            values = [
-                database.execute(f"SELECT * FROM {table} LIMIT 50 OFFSET {start}").rows for start in range(0, 150, 50)
-            ]
-            digest.update(repr((table, rows, values)).encode())
-        digest.update(repr(database.execute("DROP TABLE orders").refusal).encode())
-    return digest.hexdigest()
-
-
-def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the list that takes up every query that a copy runs from now on."""
-    asked: list[str] = []
-    execute = Database.execute
-
-    def watch(database: Database, sql: str, deadline: float | None = None) -> Execution:
-        asked.append(sql)
-        return execute(database, sql, deadline)
-
-    monkeypatch.setattr(Database, "execute", watch)
-    return asked
+    asked = (
+        "SELECT COUNT(*), MIN(rowid), MAX(rowid) FROM {}",
+        *(f"SELECT * FROM {{}} LIMIT 50 OFFSET {n}" for n in (0, 50, 100)),
+    )
+    found = [copy.execute(sql.format(table)).rows for copy in databases.copies for table in TABLES for sql in asked]
+    guarded = [copy.execute("DROP TABLE orders").refusal for copy in databases.copies]
+    return hashlib.sha256(repr((found, guarded)).encode()).hexdigest()
 
 
 @pytest.mark.parametrize(("attack", "refusal"), ATTACKS.values(), ids=ATTACKS.keys())
@@ -76,7 +58,7 @@ def test_no_attack_changes_the_copies(databases: Databases) -> None:
 
 def test_attacks_open_no_file_and_grow_less_than_their_share_of_memory() -> None:
     # A query that opened a file, such as one to sort in, would be refused for another reason than it should be.
-    command = [sys.executable, "-m", "tests.tasks.commerce.sql_qa.sql_attacks_alone"]
+    command = [sys.executable, "-m", "tests.tasks.commerce.sql_qa.sql_attacks"]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(ended.stdout)
     assert found["refusals"] == {name: refusal and refusal.name for name, (_, refusal) in ATTACKS.items()}
@@ -132,21 +114,11 @@ def test_one_stop_is_for_all_copies(databases: Databases) -> None:
     assert {execution.refusal for execution in spent} == {Refusal.TOO_MUCH}
 
 
-@pytest.mark.parametrize(("written", "is_known"), [
-    ("SELECT /* it's */ printf('%d  x',\n COUNT(*)) FROM sellers -- all", True),
-    ("SELECT printf('%d x', COUNT(*)) FROM sellers", False),
-    ("SELECT printf('%d  x', COUNT(*)) FROM -- sellers", False),
-    ("SELECT printf('%d  x', COUNT(*)) /* printf */ FROM sellers", False),
-    ("SELECT printf('%d  x', COUNT(*)) FROM sellers -- " + "," * 50, False),
-    ("SELECT printf('%d  x', COUNT(*)) FROM sellers -- " + "x" * 2_000, False),
-])  # fmt: skip
-def test_only_the_reference_in_other_blanks_and_comments_is_not_run_again(
-    written: str, is_known: bool, databases: Databases
-) -> None:
-    reference = databases.run_reference("SELECT printf('%d  x', COUNT(*)) FROM sellers")
+def test_only_the_reference_is_not_run_again(databases: Databases) -> None:
+    reference = databases.run_reference("SELECT COUNT(*) FROM sellers")
     assert reference[0].refusal is None
-    assert (databases.run(written) == reference) == is_known
-    assert (databases.run(written) is reference) == is_known
+    assert databases.run("SELECT COUNT(*) FROM sellers") is reference
+    assert databases.run("SELECT COUNT(*)  FROM sellers") is not reference
 
 
 def test_a_query_tells_what_it_reads_each_time_it_is_asked(databases: Databases) -> None:
@@ -159,14 +131,6 @@ def test_a_query_tells_what_it_reads_each_time_it_is_asked(databases: Databases)
 def test_queries_that_answers_need_run(sql: str, databases: Databases) -> None:
     execution = databases.copies[0].execute(sql)
     assert execution.refusal is None and execution.rows
-
-
-def test_a_query_that_the_first_copy_refuses_is_not_tried_on_the_others(
-    databases: Databases, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = watched(monkeypatch)
-    assert [execution.refusal for execution in databases.run("SELECT")] == [Refusal.INVALID] * 3
-    assert asked == ["SELECT"]
 
 
 MOMENTS = st.datetimes().map(lambda moment: moment.strftime("%Y-%m-%d %H:%M:%S"))

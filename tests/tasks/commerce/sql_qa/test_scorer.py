@@ -11,16 +11,6 @@ from tasks.commerce.sql_qa.task import TASK
 from tasks.commerce.text.lexicons import read_lexicon
 from tests.tasks.commerce.scoring import score
 
-ON_CLAUSES = (
-    "SELECT c.customer_state, ROUND(AVG(i.price), 2) AS media FROM customers c JOIN orders o ON o.customer_id = "
-    "c.customer_id JOIN items i ON i.order_id = o.order_id WHERE o.order_status = 'delivered' "
-    "GROUP BY c.customer_state ORDER BY media DESC"
-)
-WITH_CLAUSE = (
-    "WITH vendas AS (SELECT customer_state AS estado, price FROM customers NATURAL JOIN orders NATURAL JOIN items "
-    "WHERE order_status LIKE 'delivered') SELECT estado, AVG(price) FROM vendas GROUP BY estado ORDER BY 2 DESC"
-)
-
 SQL = (
     "SELECT customer_state, ROUND(AVG(price), 2) FROM items JOIN orders USING (order_id) "
     "JOIN customers USING (customer_id) WHERE order_status = 'delivered' GROUP BY 1 ORDER BY 2 DESC"
@@ -31,12 +21,6 @@ EXPLAINED = "Claro! Segue a consulta com SELECT e JOIN:\n\n```sql\n{};\n```\n\nE
 
 def reward(completion: str, databases: Databases, reference: dict[str, str] = REFERENCE) -> float:
     return score("sql_qa", completion, reference, "", databases).reward
-
-
-def rewards(examples: Sequence[Example], change: Callable[[str], str], databases: Databases) -> list[float]:
-    """Score each example's changed answer; what a change leaves as it was is left out."""
-    changed = [(example.reference["sql"], change(example.reference["sql"]), example.reference) for example in examples]
-    return [reward(new, databases, dict(reference)) for sql, new, reference in changed if new != sql]
 
 
 # The alterations of an audit have others, of which `tests/tasks/audit/alterations/scores` records what they earn.
@@ -51,7 +35,6 @@ FORMS: dict[str, tuple[Callable[[str], str], float, float]] = {
         1.0,
     ),
     "comment of other things": (lambda sql: f"{sql} -- feito para um chefe burro", 0.43, 0.5),
-    "explanation on the next line": (lambda sql: f"{sql}\nEla filtra os pedidos e calcula o valor.", 0.43, 0.5),
     "explanation around a fence": (EXPLAINED.format, 0.43, 0.5),
 }
 
@@ -61,7 +44,8 @@ def test_another_form_of_the_right_answer_costs_its_form_only(
     form: str, examples: Sequence[Example], copies: Databases
 ) -> None:
     change, least, most = FORMS[form]
-    earned = rewards(examples, change, copies)
+    queries = [each.reference["sql"] for each in examples]
+    earned = [reward(new, copies, {"sql": sql}) for sql in queries if (new := change(sql)) != sql]
     assert len(earned) > 20
     assert least - 1e-9 <= min(earned) <= max(earned) <= most + 1e-9
 
@@ -87,29 +71,21 @@ def test_a_condition_that_changes_nothing_proves_nothing(databases: Databases) -
     assert not proves_something("SELECT COUNT(DISTINCT customer_state) FROM customers", databases)
 
 
-def test_the_metric_is_execution_accuracy_and_reads_no_score(databases: Databases) -> None:
+def test_the_metric_is_execution_accuracy(databases: Databases) -> None:
     completions = (SQL, "SELECT 1", "nada", SQL.lower(), f"```sql\n{SQL}\n```", EXPLAINED.format(SQL))
     rollouts = [score("sql_qa", completion, REFERENCE, "", databases) for completion in completions]
     assert TASK.metric(rollouts, databases) == {"execution_accuracy": 0.5}
-    other = [rollout.model_copy(update={"components": {}, "parsed": None, "spec": "v4.2"}) for rollout in rollouts]
-    assert TASK.metric(other, databases) == {"execution_accuracy": 0.5}
-    assert TASK.metric([], databases) == {}
-    assert TASK.metric([score("sql_qa", SQL, None, "", databases)], databases) == {}
 
 
 V42 = TASK.rewards["v4.2"]
 FULL = f"{SQL}\n\nA consulta mostra a média dos preços por estado, e a loja vendeu 120 pedidos a 35 clientes em 2017."
 
 
-def tiers(completion: str) -> dict[str, float]:
-    return dict(V42.score(completion, "", None, None).components)
-
-
 def test_v42_has_the_four_tiers_of_the_report() -> None:
     assert V42.weights == {"structure": 0.30, "explanation": 0.25, "numbers": 0.25, "domain": 0.20}
     assert len(read_lexicon("business_words")) == 30
-    assert V42.total(tiers(FULL)) == pytest.approx(1.0)
-    assert V42.total(tiers("")) == 0.0
+    full, empty = (V42.total(V42.score(each, "", None, None).components) for each in (FULL, ""))
+    assert (full, empty) == (pytest.approx(1.0), 0.0)
 
 
 def test_the_order_counts_only_where_the_reference_orders(databases: Databases) -> None:
@@ -117,11 +93,3 @@ def test_the_order_counts_only_where_the_reference_orders(databases: Databases) 
     backwards = SQL.replace(" DESC", "")
     assert score("sql_qa", backwards, unordered, "", databases).components["result"] == 1.0
     assert score("sql_qa", backwards, REFERENCE, "", databases).components["result"] == 0.8
-
-
-@pytest.mark.parametrize("same", [
-    SQL + ";", SQL.lower(), SQL.replace(" ", "\n  "), SQL.replace("ROUND(AVG(price), 2)", "AVG(price)"), ON_CLAUSES,
-    WITH_CLAUSE, SQL.replace("'delivered'", '"delivered"'),
-])  # fmt: skip
-def test_the_same_result_earns_the_same(same: str, databases: Databases) -> None:
-    assert reward(same, databases) == reward(SQL, databases) == pytest.approx(1.0)

@@ -2,18 +2,17 @@ import json
 
 import pytest
 from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from tasks.commerce.text.parser import (
     MAX_CHARACTERS,
     MAX_REPAIR_BRACKETS,
     MAX_REPAIR_QUOTES,
-    NOT_ALONE,
     ParsedObject,
     Reading,
     parse_object,
 )
 from tests.cases import cases_of
+from tests.tasks.commerce.scoring import HOSTILE
 
 CASES = cases_of(__file__)
 
@@ -30,11 +29,9 @@ FIELDS = {"polarity": "positive", "score": 5}
         (f"```json\n{OBJECT}\n```", {Reading.FENCED}),
         (f"```\n{OBJECT}```", {Reading.FENCED}),
         (f"Claro! {OBJECT} Espero ter ajudado!", {Reading.SURROUNDED}),
-        (f"Claro!\n```json\n{OBJECT}\n```\nEspero ter ajudado!", {Reading.SURROUNDED}),
         (f"Use {{chaves}}: {OBJECT}", {Reading.SURROUNDED}),
         (f"{OBJECT}\n{{}}", {Reading.SURROUNDED}),
         (f"[{OBJECT}]", {Reading.SURROUNDED}),
-        (f"{OBJECT}{'x' * 3_000}", {Reading.SURROUNDED}),
         (f"<think>Será {{'a': 1}}?</think>\n{OBJECT}", {Reading.THOUGHT}),
         (f"A nota é alta.</think>{OBJECT}", {Reading.THOUGHT}),
         (f"<think>{'x' * MAX_CHARACTERS}</think>{OBJECT}", {Reading.THOUGHT}),
@@ -93,27 +90,6 @@ def test_two_values_of_one_key_are_not_trusted(completion: str) -> None:
     assert max(parsed.cleanliness, parsed.trust) <= 0.1
 
 
-def test_infinite_numbers_and_lone_surrogates_are_no_json() -> None:
-    for number in ("Infinity", "NaN", "-Infinity", "1e999"):
-        parsed = parse_object(f'{{"score": {number}}}')
-        assert parsed.value is None or parsed.needed
-        json.dumps(parsed.value, allow_nan=False)
-    assert parse_object('{"a": "\\ud800"}').value is None
-    assert parse_object(f"\ud800{OBJECT}").value == FIELDS
-
-
-PIECES = st.sampled_from([
-    "{", "}", "[", "]", '"', "'", ":", ",", "\\", "\n", " ", '{"a":', '"a":', "true", "null", "1", "4,5", "R$ 1.234,56",
-    "80%", "NaN", "1e999", "<think>", "</think>", "```json\n", "```", "\x00", "\ud800", "“", "”", "//", "/*", "é", "x",
-])  # fmt: skip
-HOSTILE = st.one_of(
-    st.text(alphabet=st.characters(), max_size=300),
-    st.binary(max_size=300).map(lambda raw: raw.decode("utf-8", errors="surrogateescape")),
-    st.lists(PIECES, max_size=80).map("".join),
-    st.tuples(PIECES, st.integers(0, 3_000)).map(lambda each: each[0] * each[1]),
-)
-
-
 # json-repair fails an assertion of its own on a code fence in place of a key.
 @example('{"```json0```')
 @settings(deadline=None, max_examples=300)
@@ -129,27 +105,10 @@ def test_no_string_raises_and_values_can_be_written_again(completion: str) -> No
 @pytest.mark.parametrize(
     "completion",
     [
-        "{" + "[" * (MAX_REPAIR_BRACKETS + 1),
-        "{'a': " + "(" * (MAX_REPAIR_BRACKETS + 1),
-        "{" + "'" * (MAX_REPAIR_QUOTES + 1),
-        "{" + "“" * (MAX_REPAIR_QUOTES + 1),
+        "{" + sign * (most + 1)
+        for sign, most in zip("[('“", [MAX_REPAIR_BRACKETS] * 2 + [MAX_REPAIR_QUOTES] * 2, strict=True)
     ],
 )
 def test_brackets_and_quotes_beyond_the_caps_are_not_repaired(completion: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("json_repair.repair_json", None)
     assert parse_object(completion).value is None
-
-
-@pytest.mark.parametrize(
-    ("completion", "trusted"),
-    [
-        (OBJECT, 1.0),
-        (f"```json\n{OBJECT}\n```", 1.0),
-        (f"<think>A nota é alta.</think>{OBJECT}", 1.0),
-        (f"{OBJECT} Isso é falso.", NOT_ALONE),
-        (f'{OBJECT[:-1]},"note":"cliente burro"}}', NOT_ALONE),
-        ("nada", 0.0),
-    ],
-)
-def test_text_beside_the_object_costs_trust(completion: str, trusted: float) -> None:
-    assert parse_object(completion).trust_alone(FIELDS) == trusted

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 import pytest
 
-from schemas.tables.person import Person
+from schemas.store.store import Person
 from tasks.lineage.erase.traces import Forms, FoundBy, Traces, traces_of
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory

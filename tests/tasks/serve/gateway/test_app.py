@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.tables.production_logs import log_files
 from tasks.commerce.registry import TASKS
 from tasks.monitor.logs import read_logs

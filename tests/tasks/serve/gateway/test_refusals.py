@@ -52,7 +52,7 @@ def test_a_task_that_raises_is_answered_in_openais_form_and_the_connection_lives
 ) -> None:
     ask = {"product": "panelas", "offer": "frete grátis", "segment": "todos"}
     with monkeypatch.context() as patch:
-        patch.setattr("tasks.commerce.push.task.serve", lambda *_: float("10.20.30"))
+        patch.setattr("tasks.commerce.push.scorer.serve", lambda *_: float("10.20.30"))
         response = gateway.http.post("/v1/tasks/push", json=ask)
     assert (response.status_code, response.json()["error"]["type"]) == (500, "server_error")
     assert "10.20" not in response.text and response.headers.get("connection") != "close"

@@ -10,7 +10,7 @@ from schemas.config.profiles import load_config
 from schemas.store.column_map import read_column_map
 from tasks.synthesize.columns.document import TaskPlan, column_map_text, plan, profile_text
 from tasks.synthesize.columns.recognize import Recognized, recognize
-from tests.tasks.synthesize.columns.shop import FLAT, ORDERS, REVIEWS, looked
+from tests.tasks.synthesize.columns.shop import ORDERS, REVIEWS, looked
 
 
 def test_unsure_choices_are_comments_that_work_once_unmarked(tmp_path: Path) -> None:
@@ -23,14 +23,6 @@ def test_unsure_choices_are_comments_that_work_once_unmarked(tmp_path: Path) -> 
     block = text[text.index("# confirm this whole section") :].split("\n\n")[0].splitlines()
     path.write_text("\n".join([text, *(line.removeprefix("# ") for line in block[1:])]), encoding="utf-8")
     assert [file.table for file in read_column_map(path).tables] == ["orders", "customers", "reviews"]
-
-
-def test_dates_and_decimals_that_no_cell_tells_are_to_be_confirmed(tmp_path: Path) -> None:
-    cells = {**FLAT, "Data": ["01/02/2025", "03/04/2025", "05/06/2025"], "Valor": ["1.234", "2.500", "3.000"]}
-    text = column_map_text(recognize([looked(cells)]), tmp_path)
-    assert '# dates = "day-first"  # confirm: no date tells whether 03/04 is in April' in text
-    assert "# decimals = \"comma\"  # confirm: no number of 'Valor' tells" in text
-    assert "# confirm:" not in column_map_text(recognize([looked(FLAT)]), tmp_path)
 
 
 @settings(deadline=None, max_examples=15)

@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from tasks.synthesize.columns.look import find_files, is_personal, look_at, looks_like
-from tasks.synthesize.columns.names import folded, read_names
+from tasks.synthesize.columns.look import find_files, folded, is_personal, look_at, looks_like, read_names
 from tests.cases import cases_of
 from tests.tasks.synthesize.exports import Cell, write_workbook
 
@@ -46,18 +45,6 @@ def test_a_workbook_is_read_as_it_is_shown(tmp_path: Path) -> None:
     for sheets, sentence in refused:
         with pytest.raises(InputError, match=sentence):
             look_at(write_workbook(path, sheets))
-
-
-def test_other_files_and_empty_folders_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "leia.md").write_text("x", encoding="utf-8")
-    (tmp_path / "vazia").mkdir()
-    for name, sentence in (
-        ("nada.csv", r"nada\.csv does not exist; give files or folders of \.csv"),
-        ("leia.md", r"leia\.md is none of \.csv, .*; export it as one of them"),
-        ("vazia", r"folder .*vazia has no files of \.csv"),
-    ):
-        with pytest.raises(InputError, match=sentence):
-            find_files([tmp_path / name])
 
 
 @pytest.mark.parametrize(

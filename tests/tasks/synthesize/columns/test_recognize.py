@@ -1,8 +1,6 @@
 """A shop's files are recognised by names and cells, and what is not sure waits for a person."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 
 from tasks.synthesize.columns.recognize import Recognized, recognize
 from tests.tasks.synthesize.columns.shop import FLAT, ITEMS, ORDERS, REVIEWS, looked
@@ -61,27 +59,6 @@ def test_names_of_people_are_no_ids_of_customers() -> None:
     found = recognize([looked({**cells, "CPF": FLAT["CPF"]})])
     assert unsure(found) == {}
     assert mapped(found, "customers")["customer_unique_id"] == "CPF"
-
-
-def test_a_file_named_after_a_table_may_call_its_columns_by_short_names() -> None:
-    payments = {"pedido": ORDERS["Nº do Pedido"], "forma": ["boleto", "pix", "pix"], "valor": ["10,00", "5,50", "7,25"]}
-    customers = {"conta": ["71", "72", "73"], "cliente": ["a1", "b2", "b2"], "uf": ["SP", "RJ", "SP"]}
-    orders = {**ORDERS, "conta": customers["conta"]}
-    del orders["Código do Cliente"]
-    named: dict[str, Mapping[str, Sequence[str | None]]] = {
-        "pedidos.csv": orders,
-        "pagamentos.csv": payments,
-        "clientes.csv": customers,
-    }
-    found = recognize([replace(looked(cells), path=Path(name)) for name, cells in named.items()])
-    assert mapped(found, "payments") == {"order_id": "pedido", "payment_type": "forma", "payment_value": "valor"}
-    assert mapped(found, "customers") == {
-        "customer_id": "conta",
-        "customer_unique_id": "cliente",
-        "customer_state": "uf",
-    }
-    # Elsewhere a `valor` may be of anything, and a `conta` too.
-    assert [section.name for section in recognize([looked(cells) for cells in named.values()]).sections] == ["orders"]
 
 
 def test_a_column_of_customers_is_personal_where_it_holds_names() -> None:

@@ -83,10 +83,7 @@ def test_texts_are_read_as_people_write_numbers_and_numbers_as_they_are(
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_only_a_number_is_a_whole_one_without_its_zero(tmp_path: Path, ending: str) -> None:
+def test_only_a_number_is_a_whole_one_without_its_zero_and_no_truth_value_is_one(tmp_path: Path, ending: str) -> None:
     assert as_identifiers(column(tmp_path, ending, [7.0, None])).to_list() == ["7", None]
     assert as_identifiers(column(tmp_path, ending, ["7.0", None])).to_list() == ["7.0", None]
-
-
-def test_a_truth_value_is_no_number(tmp_path: Path) -> None:
     assert not column(tmp_path, "jsonl", [1, True]).are_numbers

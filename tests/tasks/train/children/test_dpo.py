@@ -1,4 +1,4 @@
-"""DPO: the loss of the paper on a CPU, every argument set, pairs and weights the same after a resume."""
+"""DPO: the loss of the paper on a CPU, and its pairs."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from tasks.train.children.dpo import PAIRS_FILE, PreferencePair, Preferences, Re
 from tasks.train.grpo.recipe import pairs_per_pass
 from tasks.train.resume.state_files import read_state, write_state
 from tests.tasks.curate.prompt_rows import prompt_row
-from tests.tasks.train.small_training import RECIPE, adapter_weights, small_preference_trainer
+from tests.tasks.train.small_training import adapter_weights, small_preference_trainer
 
 
 def _log_probability(model: Any, prompt: list[int], completion: list[int]) -> float:
@@ -65,18 +65,6 @@ def test_too_few_pairs_for_a_step_are_refused() -> None:
         require_pairs(3, config)
 
 
-DPO = {
-    **RECIPE,
-    "algorithm": "dpo",
-    "max_steps": 6,
-    "prompts_per_step": 1,
-    "generations": 8,
-    # A policy that knows nothing ends few of its completions.
-    "max_completion_tokens": 48,
-    "preferences": {"min_gap": 0.001, "prompts": 100},
-}
-
-
 ROW = prompt_row("push", "Pedido 1: livro.")
 
 
@@ -84,26 +72,26 @@ def _answers(*rewards: float) -> list[RewardedCompletion]:
     return [RewardedCompletion(f"answer {place}", reward, ended=True) for place, reward in enumerate(rewards)]
 
 
-def _chosen(answers: list[RewardedCompletion], min_gap: float = 0.1) -> list[tuple[str, str]]:
-    return [(pair.chosen, pair.rejected) for pair in pairs([ROW], [answers], min_gap)]
+CUT = RewardedCompletion("cut", 1.0, ended=False)
+WORST = RewardedCompletion("cut", 0.0, ended=False)
 
 
-def test_the_best_is_paired_with_the_worst() -> None:
-    assert _chosen(_answers(0.5, 0.2, 0.9, 0.4)) == [("answer 2", "answer 1")]
-
-
-def test_a_gap_that_reaches_the_least_makes_a_pair_and_a_smaller_does_not() -> None:
-    """0.9 - 0.8 is a little less than 0.1 in floating point."""
-    assert _chosen(_answers(0.9, 0.8), min_gap=0.1) == [("answer 0", "answer 1")]
-    assert _chosen(_answers(0.9, 0.81), min_gap=0.1) == []
-
-
-def test_a_completion_that_was_cut_off_may_be_the_worst_and_never_the_best() -> None:
-    cut = RewardedCompletion("cut", 1.0, ended=False)
-    assert _chosen([cut, *_answers(0.7, 0.1)]) == [("answer 0", "answer 1")]
-    assert _chosen([RewardedCompletion("cut", 0.0, ended=False), *_answers(0.7, 0.1)]) == [("answer 0", "cut")]
-    assert _chosen([cut, cut]) == []
-    assert _chosen([cut, *_answers(0.7)]) == []
+@pytest.mark.parametrize(
+    ("answers", "paired"),
+    [
+        (_answers(0.5, 0.2, 0.9, 0.4), [("answer 2", "answer 1")]),
+        # 0.9 - 0.8 is a little less than 0.1 in floating point.
+        (_answers(0.9, 0.8), [("answer 0", "answer 1")]),
+        (_answers(0.9, 0.81), []),
+        # A completion that was cut off may be the worst, and never the best.
+        ([CUT, *_answers(0.7, 0.1)], [("answer 0", "answer 1")]),
+        ([WORST, *_answers(0.7, 0.1)], [("answer 0", "cut")]),
+        ([CUT, CUT], []),
+        ([CUT, *_answers(0.7)], []),
+    ],
+)
+def test_the_best_is_paired_with_the_worst(answers: list[RewardedCompletion], paired: list[tuple[str, str]]) -> None:
+    assert [(pair.chosen, pair.rejected) for pair in pairs([ROW], [answers], min_gap=0.1)] == paired
 
 
 def test_a_checkpoint_gives_the_pairs_back_and_the_policy_has_the_same(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The rollout log: every completion that was trained on, once, in the same bytes, whatever was interrupted."""
+"""The rollout log: every completion that was sampled, with all that was known of it."""
 
 import hashlib
 from dataclasses import replace
@@ -12,7 +12,6 @@ from schemas.tables.prompts import PromptRow
 from tasks.train.grpo import rollout_log
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
 from tasks.train.grpo.rollouts import SampledRollout
-from tasks.train.resume.state_files import read_state, write_state
 from tests.tasks.train.small_training import rollout_groups, scored_rollout
 
 
@@ -53,81 +52,26 @@ def _train(log: RolloutLog, steps: range) -> None:
         log.add(step, _rollouts(step), torch.tensor([0.5, -0.5, 0.25, -0.25]) * step)
 
 
-def _save(log: RolloutLog, checkpoint: Path) -> Path:
-    """Write all that a checkpoint has of the log."""
-    (checkpoint / ROLLOUTS_FOLDER).mkdir(parents=True)
-    write_state(checkpoint, ROLLOUTS_FOLDER, log.state_dict())
-    for name, file in log.files().items():
-        (checkpoint / name).hardlink_to(file)
-    return checkpoint
-
-
-def _restore(log: RolloutLog, checkpoint: Path) -> None:
-    log.load_state_dict(read_state(checkpoint, ROLLOUTS_FOLDER))
-    log.load_files(checkpoint)
-
-
-def _policy(log: RolloutLog, folder: Path) -> dict[str, bytes]:
-    """Write the log into a policy's folder, and return its files."""
-    folder.mkdir(parents=True)
-    log.write(folder)
-    return _files(folder)
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (folder / ROLLOUTS_FOLDER).iterdir()}
-
-
 def test_a_rollout_is_found_by_its_prompt_and_step_with_all_that_was_known_of_it(tmp_path: Path) -> None:
     log = RolloutLog(tmp_path / "log", seed=7)
     _train(log, range(1, 6))
-    _policy(log, tmp_path / "policy")
+    (tmp_path / "policy").mkdir()
+    log.write(tmp_path / "policy")
     found = pl.scan_parquet(tmp_path / "policy" / ROLLOUTS_FOLDER / "*.parquet").filter(
         (pl.col("prompt_id") == _id("0 of 3")) & (pl.col("step") == 3)
     )
-    assert found.collect().to_dicts() == [
-        {
-            "prompt_id": _id("0 of 3"),
-            "task": "push",
-            "step": 3,
-            "seed": 7,
-            "completion": "promoção 0 de 3",
-            "components": '{"named": 1.0, "short": 0.0}',
-            "reward": 0.0,
-            "advantage": 1.5,
-            "tokens": 2,
-            "stop_reason": "end_of_turn",
-            "corrected": True,
-        },
-        {
-            "prompt_id": _id("0 of 3"),
-            "task": "push",
-            "step": 3,
-            "seed": 7,
-            "completion": "promoção 1 de 3",
-            "components": '{"named": 1.0, "short": 0.25}',
-            "reward": 0.25,
-            "advantage": -1.5,
-            "tokens": 3,
-            "stop_reason": "token_limit",
-            "corrected": False,
-        },
-    ]
-
-
-@pytest.mark.parametrize("same_process", [True, False])
-@pytest.mark.parametrize("cut", [0, 1, 3, 4])
-def test_resumed_equals_uninterrupted_byte_for_byte(cut: int, same_process: bool, tmp_path: Path) -> None:
-    """The step after the cut is done before the interruption, and again after it: it must be there once."""
-    whole = RolloutLog(tmp_path / "whole", seed=7)
-    _train(whole, range(1, 7))
-
-    log = RolloutLog(tmp_path / "cut", seed=7)
-    _train(log, range(1, cut + 1))
-    checkpoint = _save(log, tmp_path / "checkpoint")
-    _train(log, range(cut + 1, cut + 2))
-    if not same_process:
-        log = RolloutLog(tmp_path / "new", seed=7)
-    _restore(log, checkpoint)
-    _train(log, range(cut + 1, 7))
-    assert _policy(log, tmp_path / "policy of the cut") == _policy(whole, tmp_path / "policy")
+    first, second = found.collect().to_dicts()
+    assert first == {
+        "prompt_id": _id("0 of 3"),
+        "task": "push",
+        "step": 3,
+        "seed": 7,
+        "completion": "promoção 0 de 3",
+        "components": '{"named": 1.0, "short": 0.0}',
+        "reward": 0.0,
+        "advantage": 1.5,
+        "tokens": 2,
+        "stop_reason": "end_of_turn",
+        "corrected": True,
+    }
+    assert (second["advantage"], second["stop_reason"], second["corrected"]) == (-1.5, "token_limit", False)

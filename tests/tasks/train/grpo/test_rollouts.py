@@ -54,9 +54,7 @@ def test_the_total_of_each_completion_is_its_reward(spec: SpecName) -> None:
         ([[math.nan, 0.4], [math.nan, 0.8]], [0.5, 0.5], 0.1),
     ],
 )
-def test_a_group_spreads_by_its_weighted_rewards(
-    components: list[list[float]], weights: list[float], spread: float
-) -> None:
+def test_groups_spread_by_weighted_rewards(components: list[list[float]], weights: list[float], spread: float) -> None:
     """Where they earned the same, dynamic sampling draws others."""
     scored = [scored_rollout(ROW, 0.0)] * len(components)
     found = rollout_groups(scored, components, weights, [ROW] * len(components), 2)

@@ -1,51 +1,14 @@
 """What the trainer adds to TRL's: rollouts of its own choice, other advantages, and log-probabilities on a CPU."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.grpo.rollouts import SampledRollout
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
 
 pytestmark = pytest.mark.slow
-
-
-def _tiny() -> tuple[Any, Any]:
-    import torch
-    from transformers import Qwen2Config, Qwen2ForCausalLM
-
-    torch.manual_seed(0)
-    shape = Qwen2Config(
-        vocab_size=32,
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-    )
-    return Qwen2ForCausalLM(shape).eval(), torch.randint(0, 32, (3, 9))
-
-
-def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
-    """An off-by-one or a forgotten temperature would still train, and learn something else."""
-    import torch
-
-    model, ids = _tiny()
-    trainer: Any = SimpleNamespace(temperature=0.7, _entropy_bonus_enabled=False)
-    found, entropies, _ = CpuGRPOTrainer._by_whole_logits(
-        trainer, model, ids, torch.ones_like(ids), 4, batch_size=2, compute_entropy=True
-    )
-    assert entropies is not None
-    logits = model(input_ids=ids).logits / 0.7
-    for row in range(3):
-        for place in range(4):
-            position = 5 + place
-            by_token = torch.softmax(logits[row, position - 1], dim=-1)
-            assert found[row, place].item() == pytest.approx(by_token[ids[row, position]].log().item(), abs=1e-5)
-            assert entropies[row, place].item() == pytest.approx(-(by_token * by_token.log()).sum().item(), abs=1e-5)
 
 
 def _train(folder: Path, **recipe: Any) -> tuple[Any, list[tuple[int, list[SampledRollout], Any]]]:

@@ -69,9 +69,7 @@ def test_a_trainer_that_samples_as_its_recipe_says_answers_differently_each_time
 
 
 @pytest.mark.parametrize(("name", "value"), [("min_p", 1.0), ("typical_p", 1e-6)])
-def test_a_setting_that_leaks_from_the_model_is_named_and_proven(
-    trainer: Any, name: str, value: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_leaking_setting_is_named(trainer: Any, name: str, value: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The two that TRL lets through: all completions of a prompt become one. Our own engine reads neither."""
     setattr(trainer.model.generation_config, name, value)
     check = check_generation_settings(trainer, _recipe())

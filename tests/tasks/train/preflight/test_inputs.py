@@ -6,18 +6,13 @@ from typing import Any
 
 import pytest
 
-from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PolicyConfig
 from schemas.documents import AuditedTask, AuditRecord
-from schemas.errors import GateRefused, InputError
+from schemas.errors import InputError
 from tasks.commerce.registry import joint_version, reward_versions
-from tasks.train.preflight.check import Check, refuse_if_failed
-from tasks.train.preflight.inputs import (
-    check_prompt_budget,
-    check_tokenizer,
-    read_fit_tokenizer,
-)
-from tests.tasks.train.small_training import RECIPE, prompt_rows
+from tasks.train.preflight.inputs import check_prompt_budget, check_tokenizer, read_fit_tokenizer
+from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
 
 AGREES = AuditedTask(n=30, rho=0.8, rho_low=0.6, verdict="passed")
 RECORD = AuditRecord(
@@ -32,6 +27,12 @@ RECORD = AuditRecord(
     thresholds={},
     tasks={"push": AGREES, "sentiment": AGREES},
 )
+
+
+@pytest.fixture
+def tokenizer() -> Any:
+    """Return a tokenizer that a test may spoil."""
+    return tiny_policy()[1]
 
 
 def _without_accents(tokenizer: Any) -> None:
@@ -81,9 +82,7 @@ def _failed(tokenizer: Any) -> dict[str, str]:
         (_without_accents, "qwen3", "round_trip: .* tokens came back changed; use a byte-level"),
     ],
 )
-def test_a_folder_that_no_training_could_use_is_refused_before_the_base_stage(
-    tokenizer: Any, spoil: Any, kind: str, said: str, tmp_path: Path
-) -> None:
+def test_an_unusable_folder_is_refused_first(tokenizer: Any, spoil: Any, kind: str, said: str, tmp_path: Path) -> None:
     spoil(tokenizer)
     tokenizer.save_pretrained(tmp_path)
     (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}"}}', encoding="utf-8")
@@ -122,13 +121,3 @@ def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
     check = check_prompt_budget(tokenizer, rows, 999, longest - 1, recipe)
     assert not check.passed
     assert check.measured == f"1 of 12 prompts are over, the longest with {longest} tokens"
-
-
-def test_a_refusal_is_one_sentence_with_the_first_failures_and_the_names_of_the_others() -> None:
-    checks = [Check(f"check{n}", n == 0, f"measured{n}", f"limit{n}", f"remedy{n}") for n in range(6)]
-    with pytest.raises(GateRefused) as refusal:
-        refuse_if_failed(checks)
-    reported = str(refusal.value)
-    assert reported.startswith("the preflight failed 5 of 6 checks: check1: measured1 (limit: limit1), remedy1; check2")
-    assert reported.endswith("; and also check4, check5")
-    assert "\n" not in reported

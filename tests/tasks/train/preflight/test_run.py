@@ -18,11 +18,10 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.preflight import model
+from tasks.train.preflight import run
 from tasks.train.preflight.check import Check, refuse_if_failed
 from tasks.train.preflight.inputs import render
-from tasks.train.preflight.model import check_adapter, check_cache
-from tasks.train.preflight.run import preflight
+from tasks.train.preflight.run import check_adapter, check_cache, preflight
 from tasks.train.preflight.step import check_step, unchanged
 from tasks.train.resume.adapter_files import write_adapter
 from tests.tasks.train.preflight.test_step import EVERYTHING
@@ -157,15 +156,13 @@ def _reloaded(flight: Flight) -> Check:
 
 
 @pytest.mark.filterwarnings("ignore:Found missing adapter keys")
-def test_an_adapter_that_is_saved_under_other_names_stops_a_training(
-    flight: Flight, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_adapter_saved_under_other_names_stops_a_training(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
     """PEFT only warns of names that it does not know, and goes on with an adapter that does nothing."""
 
     def renamed(folder: Path, weights: dict[str, Any], config: dict[str, Any]) -> None:
         write_adapter(folder, {name.replace("q_proj", "query"): values for name, values in weights.items()}, config)
 
-    monkeypatch.setattr(model, "write_adapter", renamed)
+    monkeypatch.setattr(run, "write_adapter", renamed)
     # With the trainer's own seed, what PEFT invents for a matrix that is missing may be that matrix.
     torch.manual_seed(99)
     check = _reloaded(flight)

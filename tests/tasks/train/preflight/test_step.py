@@ -60,9 +60,7 @@ def _read(trainer: Any) -> tuple[list[tuple[int, int]], Any]:
 
 
 @pytest.mark.parametrize("recipe", [{}, EVERYTHING], ids=["plain", "everything"])
-def test_the_largest_step_has_the_longest_prompt_and_full_completions_that_are_learned_from(
-    tmp_path: Path, recipe: dict[str, Any]
-) -> None:
+def test_the_largest_step_has_the_longest_prompt_and_full_completions(tmp_path: Path, recipe: dict[str, Any]) -> None:
     """Also where truncated completions are masked."""
     trainer = small_trainer(tmp_path, **recipe, mask_truncated=True)
     tokenizer = trainer.processing_class

@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,6 @@ from tests.tasks.train.small_request import TRAINING, request_of
 CONFIG = TrainConfig.model_validate({"preemption": {"lease_seconds": 2}, "keep_checkpoints": 9})
 
 
-class Reporting(Channel):
-    """A channel that does something whenever progress is reported."""
-
-    def __init__(self, do: Callable[[str], None]) -> None:
-        super().__init__(io.StringIO())
-        self._do = do
-
-    def progress(self, done: int, total: int, text: str) -> None:
-        self._do(text)
-
-
 class Place:
     """A machine's folder, and a mirror that others may have too."""
 
@@ -41,9 +29,9 @@ class Place:
         self.stream = io.StringIO()
         folder.mkdir(exist_ok=True)
 
-    def hold(self, channel: Channel | None = None, preemption: Preemption | None = None, **changes: Any) -> Any:
+    def hold(self, preemption: Preemption | None = None, **changes: Any) -> Any:
         request = request_of(CONFIG, self.folder, self.mirror, **changes)
-        return acquire_training(request, self.folder, channel or Channel(self.stream), preemption or Preemption(25))
+        return acquire_training(request, self.folder, Channel(self.stream), preemption or Preemption(25))
 
     def train(self, *steps: int, **changes: Any) -> TrainingLease:
         """Keep a checkpoint of each step, and come to the end."""
@@ -52,10 +40,6 @@ class Place:
             for step in steps:
                 keep(held, step)
         return held
-
-    def alarms(self) -> list[Any]:
-        messages = [json.loads(line) for line in self.stream.getvalue().splitlines()]
-        return [message["alarm"] for message in messages if "alarm" in message]
 
     def segments(self) -> list[tuple[int, int | None, str | None]]:
         mirror = open_mirror(str(self.mirror), TRAINING)
@@ -103,44 +87,40 @@ def test_it_resumes_from_the_newest_checkpoint_here_and_on_an_empty_machine(here
     assert here.segments() == [(0, 2, "finished"), (2, 3, "finished"), (3, 4, "finished")]
 
 
-def test_fresh_starts_again_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
+def test_fresh_starts_again_once_a_run_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
-    with here.hold(fresh="run") as held:
+    with here.hold(fresh="a run") as held:
         assert (held.checkpoint, held.step) == (None, 0)
         assert here.objects() == {}
         assert not (here.folder / CHECKPOINTS_FOLDER).exists()
         keep(held, 1)
-    assert elsewhere.train().step == 1
-    assert [segment[0] for segment in here.segments()] == [0, 0, 1]
-
-
-def test_a_run_that_is_interrupted_does_not_start_again_once_more(here: Place, elsewhere: Place) -> None:
-    here.train(1, 2)
-    here.train(1, fresh="a run")
     assert elsewhere.train(fresh="a run").step == 1
+    assert [segment[0] for segment in here.segments()] == [0, 0, 1]
     assert elsewhere.train(fresh="another run").step == 0
 
 
 @pytest.mark.parametrize(
-    ("error", "ended"),
+    ("error", "announced", "ended"),
     [
-        (GateRefused("an alarm"), "stopped"),
-        (Interrupted("a notice"), "interrupted"),
-        (KeyboardInterrupt(), "interrupted"),
-        (InputError("a full disk"), "failed"),
-        (RuntimeError("a bug"), "failed"),
+        (GateRefused("an alarm"), False, "stopped"),
+        (Interrupted("a notice"), True, "preempted"),
+        (KeyboardInterrupt(), False, "interrupted"),
+        (InputError("a full disk"), False, "failed"),
+        (RuntimeError("a bug"), False, "failed"),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else value,
+    ids=str,
 )
-def test_a_segment_says_why_it_ended_and_lets_another_go_on(error: BaseException, ended: str, here: Place) -> None:
-    with pytest.raises(type(error)), here.hold() as held:
+def test_a_segment_says_why_it_ended(error: BaseException, announced: bool, ended: str, here: Place) -> None:
+    preemption = Preemption(25)
+    preemption.announced = announced
+    with pytest.raises(type(error)), here.hold(preemption) as held:
         keep(held, 2)
         raise error
     document = json.loads((here.folder / SEGMENTS_FILE).read_text(encoding="utf-8"))
     assert document["text"].startswith("0-2 on ")
     assert document["text"].endswith(f", {ended}")
     assert [each["ended"] for each in document["stretches"]] == [ended]
-    said: list[str] = []
-    with here.hold(Reporting(said.append)) as held:
+    here.stream.truncate(0)
+    with here.hold() as held:
         assert held.step == 2
-    assert said == []
+    assert "progress" not in here.stream.getvalue(), "nobody was waited for"

@@ -43,9 +43,7 @@ def test_the_notice_comes_when_the_value_turns_true(server: MetadataServer) -> N
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\xff\x00<html>", b"TRUE or not"])
-def test_garbage_is_reported_once_and_is_no_notice_and_does_not_end_the_watch(
-    server: MetadataServer, garbage: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_garbage_is_no_notice(server: MetadataServer, garbage: bytes, caplog: pytest.LogCaptureFixture) -> None:
     server.answers = [garbage, garbage]
     noticed = Preemption(25, server.url)
     with caplog.at_level(logging.WARNING):

@@ -1,47 +1,75 @@
 """The warm start: what is shown, general instructions at their share, and a model by name that learns and is merged."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
+from schemas.tables.prompts import GENERAL_FILE, INSTRUCTION_COLUMNS
 from tasks.commerce.registry import TASKS
+from tasks.policy.child import Channel
 from tasks.train.sft import warm_start
+from tasks.train.sft.warm_start import WarmStartRequest
+from tests.prompt_tables import prompt_table
+from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.train.small_training import tiny_policy
-from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
 
 pytestmark = pytest.mark.slow
 
+TAUGHT = {"steps": 12, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
 
-def _shown(general: list[dict[str, str]], steps: int, batch_size: int, seed: int = 1) -> list[dict[str, Any]]:
-    config = WarmStartConfig(steps=steps, batch_size=batch_size)
-    return list(warm_start._with_general(ROWS, general, config, seed))
+ROWS = [prompt_row("sentiment", f"Avaliação {number}") for number in range(9)]
+GENERAL = [{"system": "", "prompt": f"Geral {number}", "completion": f"paralelepípedo {number}"} for number in range(3)]
 
 
-def _is_general(demonstration: dict[str, Any]) -> bool:
-    return bool(demonstration["prompt"][1]["content"].startswith("Geral"))
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """A model by name: a folder as `save_pretrained` writes it."""
+    folder = tmp_path / "published"
+    model, tokenizer = tiny_policy()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def make_base(folder: Path, name: Path, **config: Any) -> Path:
+    """Make the base from a model and a dataset in the folder, and return where it is."""
+    (folder / "data").mkdir(parents=True)
+    prompt_table(ROWS).write_parquet(folder / "data" / "train.parquet")
+    pl.DataFrame(GENERAL, INSTRUCTION_COLUMNS).write_parquet(folder / GENERAL_FILE)
+    policy, taught = PolicyConfig(name=str(name)), WarmStartConfig.model_validate(TAUGHT | config)
+    request = WarmStartRequest(policy=policy, warm_start=taught, seed=1, dataset=folder, output=folder / "output")
+    (folder / "request.json").write_text(request.model_dump_json(), encoding="utf-8")
+    warm_start.main(folder / "request.json", Channel(io.StringIO()))
+    return request.output
+
+
+def weights_of(folder: Path) -> dict[str, Any]:
+    return dict(load_file(folder / "model.safetensors"))
 
 
 @given(steps=st.integers(1, 40), batch_size=st.integers(1, 8), count=st.integers(1, 9))
 def test_general_instructions_have_their_share_in_every_prefix(steps: int, batch_size: int, count: int) -> None:
     general = [{"system": "", "prompt": f"Geral {number}", "completion": "Sim."} for number in range(count)]
-    shown = _shown(general, steps, batch_size)
+    config = WarmStartConfig(steps=steps, batch_size=batch_size)
+    shown = list(warm_start._with_general(ROWS, general, config, 1))
+    is_general = [each["prompt"][1]["content"].startswith("Geral") for each in shown]
     share = count / (count + len(ROWS))
     assert len(shown) == steps * batch_size
     for length in range(1, len(shown) + 1):
-        assert abs(sum(map(_is_general, shown[:length])) - share * length) <= 1.5
+        assert abs(sum(is_general[:length]) - share * length) <= 1.5
 
 
 @pytest.mark.integration
-def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
-    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_model_learns_and_is_merged(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The linear layers alone move, by a change of the adapter's rank."""
     import torch
 
@@ -54,11 +82,7 @@ def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
         return shown(system, prompt, completion)
 
     monkeypatch.setattr(warm_start, "demonstration", noted)
-    write_dataset(tmp_path, ROWS, GENERAL)
-    config = WarmStartConfig.model_validate(
-        {"steps": 12, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
-    )
-    output = make_base(tmp_path, PolicyConfig(name=str(published)), config)
+    output = make_base(tmp_path, published)
     assert seen == texts
     before, after = weights_of(published), weights_of(output)
     assert before.keys() == after.keys()
@@ -77,37 +101,17 @@ def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
 @pytest.mark.parametrize(
     ("removed", "complaint"),
     [
-        (("config.json", "model.safetensors"), "no model can be read from policy.name"),
         (("model.safetensors",), "no model can be read from policy.name"),
-        (("chat_template.jinja",), "has no chat template, as Base models have none; set policy.chat_template='chatml'"),
         (("tokenizer.json", "tokenizer_config.json"), "has no tokenizer; add its files"),
     ],
 )
-def test_a_model_that_is_not_whole_is_refused_in_one_line(
-    removed: tuple[str, ...], complaint: str, published: Path, tmp_path: Path
-) -> None:
+def test_a_partial_model_is_refused(removed: tuple[str, ...], complaint: str, published: Path, tmp_path: Path) -> None:
     for name in removed:
         (published / name).unlink()
-    write_dataset(tmp_path, ROWS, [])
     with pytest.raises(InputError, match=complaint) as refused:
-        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
+        make_base(tmp_path, published, steps=0)
     assert str(published) in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-TAUGHT = {"steps": 2, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
-
-
-def _taught(published: Path, folder: Path, **settings: Any) -> Path:
-    folder.mkdir()
-    write_dataset(folder, ROWS, GENERAL)
-    checkpointing = settings.pop("gradient_checkpointing", False)
-    return make_base(
-        folder,
-        PolicyConfig(name=str(published)),
-        WarmStartConfig.model_validate(TAUGHT | settings),
-        gradient_checkpointing=checkpointing,
-    )
 
 
 def test_an_adapter_learnt_beside_nf4_is_merged_into_the_published_weights(tmp_path: Path) -> None:
@@ -117,7 +121,7 @@ def test_an_adapter_learnt_beside_nf4_is_merged_into_the_published_weights(tmp_p
     model, tokenizer = tiny_policy()
     model.to(torch.bfloat16).save_pretrained(tmp_path / "published")
     tokenizer.save_pretrained(tmp_path / "published")
-    output = _taught(tmp_path / "published", tmp_path / "run", load_in_4bit=True, accumulation=2)
+    output = make_base(tmp_path / "run", tmp_path / "published", steps=2, load_in_4bit=True, accumulation=2)
     adapter = load_file(tmp_path / "run" / "warm_start" / "adapter" / "adapter_model.safetensors")
     before, after = weights_of(tmp_path / "published"), weights_of(output)
     assert before.keys() == after.keys()

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from schemas.config.config import Config
-from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
+from schemas.config.train_sections import PolicyConfig
 from schemas.errors import InputError
 from tasks.train.sizing.memory import (
     CONTEXT_BYTES,
@@ -105,9 +105,7 @@ def test_the_memory_of_a_small_step_is_as_by_hand() -> None:
         ("3.7B", 3072, "torch", 3.61e9),
     ],
 )
-def test_a_pass_is_estimated_within_a_fifth_of_what_a_card_took(
-    size: str, tokens: int, checkpointing: Any, peak: float
-) -> None:
+def test_a_pass_is_estimated_within_a_fifth_of_a_card(size: str, tokens: int, checkpointing: Any, peak: float) -> None:
     shape = KNOWN_SHAPES[f"Polygl0t/Tucano2-qwen-{size}-Instruct"]
     stays = weight_bytes(shape, 2, four_bit=True) + adapter_bytes(shape.adapter_parameters(16), "adamw_torch")
     assert stays + kept_bytes(shape, tokens, checkpointing) == pytest.approx(peak, rel=0.2)

@@ -45,7 +45,7 @@ def _validation(step: int, reward: float, truth: dict[str, float], task: str = "
         ("zero_variance", {"zero_variance": 1.0}, {"zero_variance": 0.89}),
     ],
 )
-def test_an_alarm_begins_after_its_patience_and_is_reported_once_an_episode(
+def test_an_alarm_is_raised_once_after_its_patience(
     name: str, wrong: dict[str, float], limit: dict[str, float]
 ) -> None:
     steps = [wrong] * 2 + [limit] + [wrong] * 5 + [limit] + [wrong] * 3
@@ -106,14 +106,8 @@ def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_wha
     restored = Alarms(AlarmsSection(patience=1, stop_on=("zero_variance",)))
     restored.load_state_dict(read_state(tmp_path, "alarms"))
     for stopped in (alarms, restored):
-        with pytest.raises(GateRefused) as refused:
+        with pytest.raises(GateRefused, match=r"zero_variance stopped .*newest of step 10: .*of step 12.*stop_on$"):
             stopped.require_none_stopped(10)
-        assert str(refused.value) == (
-            "alarm zero_variance stopped the training, and its checkpoints are kept, the newest of step 10: in 100% of "
-            "the groups of step 12 all completions earned the same (limit 90%, patience 1), and nothing is learnt from "
-            "them; raise train.dynamic_sampling.extra_groups or train.temperature, or to continue as it is take "
-            "zero_variance out of train.alarms.stop_on"
-        )
 
 
 METRICS = st.fixed_dictionaries(
@@ -128,9 +122,7 @@ METRICS = st.fixed_dictionaries(
 
 
 @given(steps=st.lists(METRICS, max_size=12), cut=st.integers(0, 12), patience=st.integers(1, 3))
-def test_a_resumed_run_raises_the_alarms_of_an_uninterrupted_one(
-    steps: list[dict[str, Any]], cut: int, patience: int
-) -> None:
+def test_a_resumed_run_raises_the_same_alarms(steps: list[dict[str, Any]], cut: int, patience: int) -> None:
     section = AlarmsSection(patience=patience, stop_on=("zero_variance", "non_finite"))
     whole, before, after = Alarms(section, 2), Alarms(section, 2), Alarms(section, 2)
     wanted = _walk(whole, steps)

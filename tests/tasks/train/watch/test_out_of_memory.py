@@ -9,36 +9,33 @@ from tasks.train.watch.out_of_memory import memory_errors_translated
 RECIPE = TrainConfig(prompts_per_step=3, generations=4, accumulation=2, max_completion_tokens=64)
 
 
+FULL = "the memory is full; raise train.accumulation, set train.gradient_checkpointing"
+VLLM = "vLLM finds too little room on the GPU with train.vllm.memory_share 0.3"
+
+
 @pytest.mark.parametrize(
-    "error",
+    ("error", "said"),
     [
-        RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 21.95 GiB"),
-        RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"),
-        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
-        RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you"),
-        RuntimeError("Error out of memory at line 380 in file /src/csrc/pythonInterface.cpp"),
-        MemoryError(),
+        ("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 21.95 GiB", FULL),
+        ("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", FULL),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", FULL),
+        ("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you", FULL),
+        ("Error out of memory at line 380 in file /src/csrc/pythonInterface.cpp", FULL),
+        (MemoryError(), FULL),
+        ("No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.", VLLM),
+        ("Free memory on device (8.1/21.95 GiB) on startup is less than desired GPU memory utilization (0.9).", VLLM),
+        ("3.5 GiB KV cache is needed, which is larger than the available KV cache memory (1.2)", VLLM),
     ],
 )
-def test_each_librarys_words_are_understood(error: Exception) -> None:
+def test_each_librarys_words_are_understood(error: str | Exception, said: str) -> None:
     with pytest.raises(InputError) as refused, memory_errors_translated(RECIPE):
-        raise error
-    said = str(refused.value)
-    assert said.startswith("the memory is full; raise train.accumulation, set train.gradient_checkpointing")
-    assert "lower train.max_completion_tokens or" in said
-    assert "the checkpoints are kept" in said
-    assert "\n" not in said
+        raise RuntimeError(error) if isinstance(error, str) else error
+    assert str(refused.value).startswith(said)
+    assert "the checkpoints are kept" in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.",
-        "Free memory on device (8.1/21.95 GiB) on startup is less than desired GPU memory utilization (0.9).",
-        "To serve one request, 3.5 GiB KV cache is needed, which is larger than the available KV cache memory (1.2)",
-    ],
-)
-def test_vllm_without_room_names_its_share(text: str) -> None:
-    recipe = RECIPE.model_copy(update={"vllm": RECIPE.vllm.model_copy(update={"enabled": True})})
-    with pytest.raises(InputError, match=r"train\.vllm\.memory_share 0\.3"), memory_errors_translated(recipe):
-        raise ValueError(text)
+def test_a_full_memory_of_fine_tuning_names_its_own_settings() -> None:
+    said = r"raise warm_start\.accumulation.* or lower warm_start\.batch_size$"
+    with pytest.raises(InputError, match=said), memory_errors_translated():
+        raise MemoryError

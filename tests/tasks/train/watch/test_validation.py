@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +10,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from schemas.tables.prompts import PromptRow
-from schemas.tasks import Guided
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
@@ -67,17 +64,12 @@ def _selection(rewards: dict[int, float], patience: int = 2) -> Selection:
     return Selection(score, every=2, patience=patience)
 
 
-def _written(selection: Selection, folder: Path) -> tuple[float, dict[str, Any]]:
-    """Write the best adapter, and read it as somebody does who finds the folder: its weight and its scores."""
+def _step_of_the_best(selection: Selection, folder: Path) -> float:
+    """Write the best adapter, and read it as somebody does who finds the folder."""
     selection.write_best(folder, {"r": 4})
     assert json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")) == {"r": 4}
-    chosen = json.loads((folder / CHOSEN_FILE).read_text(encoding="utf-8"))
-    return load_file(folder / WEIGHTS_FILE)["weight"].item(), chosen
-
-
-def _step_of_the_best(selection: Selection, folder: Path) -> float:
-    weight, chosen = _written(selection, folder)
-    assert weight == chosen["step"]
+    weight: float = load_file(folder / WEIGHTS_FILE)["weight"].item()
+    assert weight == json.loads((folder / CHOSEN_FILE).read_text(encoding="utf-8"))["step"]
     return weight
 
 
@@ -100,50 +92,24 @@ def test_training_stops_when_patience_runs_out(tmp_path: Path) -> None:
     assert not better.exhausted
 
 
-def _answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> dict[str, Any]:
-    """Let the policy answer each row as set, and return what generation was asked for."""
-    asked: dict[str, Any] = {}
-
-    def generate(model: Any, tokenizer: Any, conversations: Sequence[Any], **named: Any) -> list[Completion]:
-        asked.update(named, training=model.training, conversations=conversations)
-        return [Completion(answer(place), 3, StopReason.END_OF_TURN) for place in range(len(conversations))]
-
-    monkeypatch.setattr(validation, "generate", generate)
-    return asked
-
-
-def _validate(
-    model: Any,
-    rows: list[PromptRow],
-    tokenizer: Any = None,
-    databases: Databases = NO_DATABASES,
-    guided: Guided = "none",
-) -> Validation:
-    return validate(
-        model,
-        tokenizer,
-        rows,
-        databases,
-        "grounded",
-        step=40,
-        temperature=0.1,
-        max_tokens=8,
-        batch_size=4,
-        seed=7,
-        guided=guided,
-    )
-
-
 def test_reward_and_ground_truth_are_of_each_task_and_the_tasks_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     # Three times as many pushes, all left unanswered; every polarity right but one.
     rows = prompt_rows("push", each=6) + prompt_rows("sentiment", each=2)
     texts = [""] * 6 + ['{"polarity": "positive", "score": 5}', '{"polarity": "negative", "score": 1}']
-    asked = _answering(monkeypatch, lambda place: texts[place])
+    completions = [Completion(text, 3, StopReason.END_OF_TURN) for text in texts]
+    asked: dict[str, Any] = {}
+
+    def generate(model: Any, *_: Any, **named: Any) -> list[Completion]:
+        asked.update(named, training=model.training)
+        return completions
+
+    monkeypatch.setattr(validation, "generate", generate)
     model = torch.nn.Linear(1, 1).train()
-    found = _validate(model, rows)
+    settings: dict[str, Any] = {"step": 40, "temperature": 0.1, "max_tokens": 8, "batch_size": 4, "seed": 7}
+    found = validate(model, None, rows, NO_DATABASES, "grounded", **settings)
     rewards = [
-        registry.score_rollout(Completion(text, 3, StopReason.END_OF_TURN).as_rollout(row), None).reward
-        for row, text in zip(rows, texts, strict=True)
+        registry.score_rollout(completion.as_rollout(row), None).reward
+        for row, completion in zip(rows, completions, strict=True)
     ]
     assert rewards[6] == 1.0
     assert found.by_task == {"push": sum(rewards[:6]) / 6, "sentiment": (rewards[6] + rewards[7]) / 2}

@@ -1,0 +1,1 @@
+"""Evidence: what the tasks share whose answers are claims and phrases that code checks."""
