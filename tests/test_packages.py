@@ -8,6 +8,7 @@ from importlib.metadata import files, packages_distributions
 from pathlib import Path
 from typing import Any
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -52,6 +53,7 @@ def owners(module: str, made_by: dict[str, list[str]]) -> set[str]:
     return {canonicalize_name(each) for each in found}
 
 
+@pytest.mark.slow
 def test_each_import_is_declared_and_each_declaration_is_imported() -> None:
     ours, made_by = project(REPOSITORY), dict(packages_distributions())
     base, extras = names(ours["dependencies"]), ours["optional-dependencies"]

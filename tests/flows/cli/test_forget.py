@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from schemas.config.profiles import load_config
 from tasks.lineage.erase.find import reached
 from tasks.lineage.erase.plan import Journal, planned
 from tasks.lineage.erase.report import FORMAT, write_report
 from tests.flows.command import Ended, in_this_process
 from tests.tasks.lineage.small_world import ANA, BIA, MODEL, World
+
+pytestmark = pytest.mark.slow
 
 
 def tucano(root: Path, *arguments: str | Path) -> Ended:
