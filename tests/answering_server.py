@@ -1,20 +1,29 @@
-"""A server on loopback that gives each path the answer that a test chose, and keeps what it was asked."""
+"""Servers on loopback that answer as a test chose."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
-
-Play = Callable[[str, str, dict[str, str], bytes], tuple[int, str]]
 
 
 @dataclass
+class Reply:
+    """One answer of a server."""
+
+    body: bytes
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    """How long a chat server waits before it answers."""
+
+
+@dataclass(frozen=True)
 class AnsweringServer:
-    """Where it is, and the headers of what it was asked, by path."""
+    """A running server."""
 
     url: str
-    asked: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 @contextmanager
@@ -31,44 +40,41 @@ def in_a_thread(server: HTTPServer) -> Iterator[str]:
 
 
 @contextmanager
-def playing(play: Play, kind: str = "application/json") -> Iterator[AnsweringServer]:
-    """Serve until the block ends what `play` returns for a method, a path, the lower-case headers, and a body."""
+def playing(play: Callable[[str, str, Message, bytes], Reply]) -> Iterator[str]:
+    """Serve until the block ends what `play` returns for a method, a path, headers and a body; yield the address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self._answer()
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            reply = play(self.command, self.path, self.headers, body)
+            try:
+                self.send_response(reply.status)
+                for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(reply.body)
+            except OSError:
+                pass  # the client had enough
 
         def do_POST(self) -> None:
-            self._answer()
-
-        def _answer(self) -> None:
-            asked = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            server.asked[self.path] = {name.lower(): value for name, value in self.headers.items()}
-            status, body = play(self.command, self.path, server.asked[self.path], asked)
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body.encode())))
-            self.end_headers()
-            self.wfile.write(body.encode())
+            self.do_GET()
 
         def log_message(self, *args: object) -> None:
             """Say nothing."""
 
     with in_a_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
-        server = AnsweringServer(url)
-        yield server
+        yield url
 
 
+@contextmanager
 def answering(
-    answers: Mapping[str, tuple[int, str]],
-    *,
-    kind: str = "application/json",
-    otherwise: tuple[int, str] = (404, ""),
-) -> AbstractContextManager[AnsweringServer]:
-    """Serve until the block ends.
+    answers: Mapping[str, tuple[int, str]], *, kind: str = "application/json", otherwise: tuple[int, str] = (404, "")
+) -> Iterator[AnsweringServer]:
+    """Serve until the block ends a status and a body of one type by path, and `otherwise` for any other path."""
 
-    Args:
-        answers: Status and body, by path; of any other path, `otherwise`.
-        kind: Type of every answer.
-    """
-    return playing(lambda method, path, headers, body: answers.get(path, otherwise), kind)
+    def play(method: str, path: str, headers: Message, body: bytes) -> Reply:
+        status, text = answers.get(path, otherwise)
+        return Reply(text.encode(), status, {"Content-Type": kind})
+
+    with playing(play) as url:
+        yield AnsweringServer(url)

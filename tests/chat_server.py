@@ -5,30 +5,21 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.message import Message
 from typing import Any
 
-from tests.answering_server import in_a_thread
+from tests.answering_server import Reply, playing
 
-
-@dataclass
-class Reply:
-    """One answer of the server."""
-
-    body: bytes
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    seconds: float = 0.0
-    """How long it waits before it answers."""
+__all__ = ["ChatServer", "Reply", "in_turn", "says", "serve"]
 
 
 @dataclass
 class ChatServer:
     """The server's address and what it was asked."""
 
-    url: str
+    url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
+    headers: list[Message] = field(default_factory=list)
     under_way: int = 0
     most_at_once: int = 0
 
@@ -51,46 +42,28 @@ def says(text: str | None, finish_reason: str | None = None, usage: tuple[int, i
 
 @contextmanager
 def serve(play: Callable[[str, int], Reply]) -> Iterator[ChatServer]:
-    """Serve until the block ends.
+    """Serve until the block ends what `play` returns for the user's message and the number of requests before it."""
+    server, lock, stop = ChatServer(), threading.Lock(), threading.Event()
 
-    Args:
-        play: Given the user's message and how many requests came before, returns the answer.
-    """
-    lock, stop = threading.Lock(), threading.Event()
+    def answer(method: str, path: str, headers: Message, body: bytes) -> Reply:
+        if method == "GET":
+            # It is healthy, as an engine says.
+            return Reply(b"")
+        request = json.loads(body)
+        with lock:
+            server.under_way += 1
+            server.most_at_once = max(server.most_at_once, server.under_way)
+            number = len(server.requests)
+            server.requests.append(request)
+            server.headers.append(headers)
+        reply = play(request["messages"][-1]["content"], number)
+        stop.wait(reply.seconds)
+        with lock:
+            server.under_way -= 1
+        return reply
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            """Say that it is healthy, as an engine does."""
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            with lock:
-                server.under_way += 1
-                server.most_at_once = max(server.most_at_once, server.under_way)
-                number = len(server.requests)
-                server.requests.append(request)
-                server.headers.append(dict(self.headers))
-            reply = play(request["messages"][-1]["content"], number)
-            stop.wait(reply.seconds)
-            with lock:
-                server.under_way -= 1
-            try:
-                self.send_response(reply.status)
-                for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(reply.body)
-            except OSError:
-                pass  # the client had enough
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-            pass
-
-    with in_a_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
-        server = ChatServer(f"{url}/v1")
+    with playing(answer) as url:
+        server.url = f"{url}/v1"
         try:
             yield server
         finally:

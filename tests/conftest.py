@@ -1,17 +1,18 @@
 """What several folders of tests share, made once a session, and what all tests are run with."""
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from schemas.python_process import collect_rarely
-from tests.mlflow_database import mlflow_tables
-from tests.prefect_server import prefect_home, prefect_server
+from tests.prefect_server import mlflow_tables, prefect_home, prefect_server
 from tests.small_pipeline import pipeline
 
 __all__ = ["mlflow_tables", "pipeline", "prefect_home", "prefect_server"]
@@ -73,7 +74,25 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     return outcome
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+SLOW = ("slow", "integration", "e2e")
+SLOW_FILE = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(?!parametrize)", re.MULTILINE)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="Only tests of about a second: no training, server or child.")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files of slow tests before they are imported, which takes as long as many a test."""
+    is_file = config.getoption("fast") and collection_path.suffix == ".py"
+    return True if is_file and SLOW_FILE.search(collection_path.read_text(encoding="utf-8")) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """Begin with the files of slow tests, so that no process is left with one while the others have ended."""
-    slow = {item.path for item in items if any(map(item.get_closest_marker, ("e2e", "integration", "slow")))}
-    items.sort(key=lambda item: item.path not in slow)
+    slow = [item for item in items if any(map(item.get_closest_marker, SLOW))]
+    if config.getoption("fast"):
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not any(map(item.get_closest_marker, SLOW))]
+    files = {item.path for item in slow}
+    items.sort(key=lambda item: item.path not in files)

@@ -63,9 +63,8 @@ class Gateway:
 
     def logged(self) -> list[dict[str, Any]]:
         """Return the lines of the log."""
-        return [
-            json.loads(line) for file in sorted(self.logs.glob("*.jsonl")) for line in file.read_text().split("\n")[:-1]
-        ]
+        files = (file.read_text() for file in sorted(self.logs.glob("*.jsonl")))
+        return [json.loads(line) for text in files for line in text.split("\n")[:-1]]
 
     def ask(
         self, review: str = "Chegou quebrado.", headers: dict[str, str] | None = None, **query: Any
@@ -89,15 +88,9 @@ def running(
     model: ServedModel | None = None,
     **settings: Any,
 ) -> Iterator[Gateway]:
-    """Serve until the block ends.
+    """Serve until the block ends, with logs in a folder and settings of the section `serve`.
 
-    Args:
-        folder: Folder of the logs.
-        play: The engine: given the user's message and how many came before, returns the answer.
-        tokens: Bearer tokens.
-        takes_seed: Whether the engine takes seeds, as the laptop's own does.
-        model: The version that answers; one that has learned all tasks in prose where None.
-        settings: Of the section `serve`.
+    `play` is the engine of `tests.chat_server.serve`; without a model, one that has learned all tasks answers.
     """
     config = ServeConfig(**settings)
     log = DailyFile(folder, days=config.log_days)

@@ -14,14 +14,12 @@ from uuid import UUID
 
 import psutil
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
-from prefect.client.schemas.objects import FlowRun
 
 from flows.runtime.prefect_server import reachable
 from flows.runtime.session import mirror_address
 from schemas.config.config import Config
 from tasks.checkpoints.address import open_mirror, trainings
-from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.segments import Segment, read_segments
 from tasks.policy.child import end_group
 
@@ -38,20 +36,10 @@ class House:
     client: SyncPrefectClient
     started: list[psutil.Process] = field(default_factory=list)
 
-    def prefect(self, *arguments: str) -> None:
-        subprocess.run(
-            [sys.executable, "-m", "prefect", *arguments], env=self.environment, check=True, capture_output=True
-        )
-
     def worker(self, pool: str) -> psutil.Process:
         with (self.home / "workers.log").open("ab") as log:
-            process = psutil.Popen(
-                [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"],
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
+            process = psutil.Popen(command, env=self.environment, stdout=log, stderr=log, start_new_session=True)
         self.started.append(process)
         return process
 
@@ -60,13 +48,6 @@ class House:
         team = [worker, *worker.children(recursive=True)]
         self.started += team
         return team
-
-    def planned(self, deployment: UUID) -> int:
-        """Count the runs that the server has planned by a deployment's schedule."""
-        runs = self.client.read_flow_runs(
-            deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[deployment])),
-        )
-        return sum(run.auto_scheduled for run in runs)
 
     def end(self) -> None:
         for process in list(self.started):
@@ -97,14 +78,9 @@ def open_house(home: Path, settings: Mapping[str, str]) -> Iterator[House]:
         **settings,
     }
     log = home / "server.log"
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
     with log.open("wb") as output:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)],
-            env=environment,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
+        server = subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)
     try:
         while not reachable(address):
             assert server.poll() is None, log.read_text(encoding="utf-8")
@@ -140,17 +116,10 @@ class Run:
             assert not self.times("Failed"), message
             time.sleep(0.1)
 
-    def read(self) -> FlowRun:
-        return self.house.client.read_flow_run(self.id)
-
     def states(self) -> list[str]:
-        return [str(state.name) for state in self._history()]
+        return [str(state.name) for state in self.history()]
 
-    def last_message(self, state: str) -> str:
-        """Return what the run's last state of a name said; a worker may have put it into another one by now."""
-        return str([each.message for each in self._history() if each.name == state][-1])
-
-    def _history(self) -> list[Any]:
+    def history(self) -> list[Any]:
         states = self.house.client.read_flow_run_states(self.id)
         return sorted(states, key=lambda state: state.timestamp)
 
@@ -159,16 +128,14 @@ class Run:
 
     def mirrored_by(self, segment: int) -> bool:
         """Say whether the training has saved something in its n-th segment, from 1."""
-        return any(manifest.fencing >= segment for manifest in self.manifests())
+        return any(manifest.fencing >= segment for mirror in self._mirrors() for manifest in mirror.manifests())
 
-    def manifests(self) -> list[Manifest]:
+    def _mirrors(self) -> list[Mirror]:
         address = mirror_address(self.config)
-        return [each for name in trainings(address) for each in open_mirror(address, name).manifests()]
+        return [open_mirror(address, name) for name in trainings(address)]
 
     def segments(self) -> list[Segment]:
-        address = mirror_address(self.config)
-        mirrors = [open_mirror(address, name) for name in trainings(address)]
-        return [segment for mirror in mirrors for segment in read_segments(mirror.store, mirror.root)]
+        return [segment for mirror in self._mirrors() for segment in read_segments(mirror.store, mirror.root)]
 
     def task_states(self, stage: str) -> list[str]:
         runs = self.house.client.read_task_runs()

@@ -6,11 +6,8 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
 
 import pytest
-
-BALLAST: Final = "ballast"
 
 
 @contextmanager
@@ -31,16 +28,10 @@ def mounted_disk(folder: Path, size: int) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
-def fill(disk: Path, leave: int = 0) -> None:
-    """Take what is free of a disk, but for some bytes."""
+def fill(disk: Path) -> None:
+    """Take what is free of a disk."""
     free = shutil.disk_usage(disk).free
-    if free > leave:
+    if free:
         # Others write meanwhile, and may take the last bytes first.
-        with (disk / f"{BALLAST}-{free}").open("ab") as file, suppress(OSError):
-            os.posix_fallocate(file.fileno(), file.tell(), free - leave)
-
-
-def empty(disk: Path) -> None:
-    """Give free what `fill` took."""
-    for ballast in disk.glob(f"{BALLAST}-*"):
-        ballast.unlink()
+        with (disk / f"ballast-{free}").open("ab") as file, suppress(OSError):
+            os.posix_fallocate(file.fileno(), file.tell(), free)

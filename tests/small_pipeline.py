@@ -1,6 +1,5 @@
 """One pipeline, killed in its training and resumed, that tests look at from all sides."""
 
-import json
 import os
 import re
 import signal
@@ -16,24 +15,13 @@ import psutil
 import pytest
 
 from flows.runtime.session import prefect_folder
-from tests.flows.command import in_this_process
+from tests.flows.command import Ended, in_this_process
 from tests.flows.prefect_state import prefect_state
 from tests.prefect_server import PlaceDatabase
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PROFILE = REPOSITORY / "tests" / "e2e" / "small.toml"
 VERDICT_CODES = {0, 3}
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A `tucano retrain` that came to its end."""
-
-    exit_code: int
-    said: str
-    """What it wrote to stderr."""
-    document: Any
-    """What `--json` printed, where it printed anything."""
 
 
 def arguments(root: Path, *more: str, stage: str) -> list[str]:
@@ -54,13 +42,8 @@ def retrain(
 ) -> Ended:
     """Run a command of the pipeline as a person does, in a process of its own.
 
-    Args:
-        root: The state folder.
-        more: Further arguments.
-        stage: The command.
-        repository: The code that runs.
-        server: Address of a Prefect server that runs already; the command starts one of its own otherwise.
-        records: Folder in which each child process records what it ran (`tests.source_records`).
+    The command starts a Prefect server of its own, unless the address of one is given. Each child process records what
+    it ran in the folder `records` (`tests.source_records`).
     """
     environment = {**os.environ, "PYTHONPATH": str(repository)}
     if server is not None:
@@ -75,23 +58,16 @@ def retrain(
         text=True,
         check=False,
     )
-    return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
+    return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
 def retrain_here(root: Path, *more: str, server: str, stage: str = "retrain") -> Ended:
     """Run a command of the pipeline where its process is not what is tested.
 
     A process of its own would load Prefect and MLflow again, and for its children torch, TRL and PEFT: ten seconds.
-
-    Args:
-        root: The state folder.
-        more: Further arguments.
-        server: Address of the Prefect server that records it.
-        stage: The command.
     """
     with patch.dict(os.environ, {"PREFECT_API_URL": server}), prefect_state(server, root):
-        ended = in_this_process(*arguments(root, *more, stage=stage))
-    return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
+        return in_this_process(*arguments(root, *more, stage=stage))
 
 
 @dataclass(frozen=True)
@@ -106,6 +82,11 @@ class Pipeline:
     resumed: Ended
     records: Path
     """Folder with a record of each child process that came to its end."""
+
+    @property
+    def document(self) -> Any:
+        """What the resumed run printed, whatever its verdict."""
+        return self.resumed.document(*VERDICT_CODES)
 
 
 @pytest.fixture(scope="session")

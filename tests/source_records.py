@@ -15,35 +15,24 @@ from schemas.source import NOT_IN_KEY, PACKAGES, REPOSITORY, source_files
 RECORDER = Path(__file__).parent / "recording"
 
 
-def recording(folder: Path) -> dict[str, str]:
-    """Return the environment in which Python processes leave a record in a folder (`recording.sitecustomize`)."""
-    path = os.pathsep.join(filter(None, (str(RECORDER), os.environ.get("PYTHONPATH"), str(REPOSITORY))))
-    return {**os.environ, "PYTHONPATH": path, "RECORD_SOURCES": str(folder)}
-
-
 def run_recorded(code: str, folder: Path, *arguments: str) -> tuple[list[str], list[str]]:
-    """Run Python code in a process of its own, and return the modules and the data files that it used."""
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env=recording(folder),
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """Run Python code in a process that leaves a record in a folder; return the modules and data files it used."""
+    path = os.pathsep.join(filter(None, (str(RECORDER), os.environ.get("PYTHONPATH"), str(REPOSITORY))))
+    environment = {**os.environ, "PYTHONPATH": path, "RECORD_SOURCES": str(folder)}
+    command = [sys.executable, "-c", code, *arguments]
+    ended = subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     (used,) = used_by_children(folder, None)
     return used
 
 
 def used_by_children(folder: Path, module: str | None) -> list[tuple[list[str], list[str]]]:
-    """Return the modules and the data files that each recorded process of a main module used."""
+    """Return the modules of the house and the data files that each recorded process of a main module used."""
     records = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.json")]
-    return [used_by(record) for record in records if record["main"] == module]
+    return [_used(record) for record in records if record["main"] == module]
 
 
-def used_by(record: dict[str, list[str]]) -> tuple[list[str], list[str]]:
-    """Return the modules of the house and the data files below `data/` of a process's record."""
+def _used(record: dict[str, list[str]]) -> tuple[list[str], list[str]]:
     data = REPOSITORY / "data"
     opened = [Path(os.path.normpath(REPOSITORY / name)) for name in record["opened"]]
     files = sorted({file.relative_to(REPOSITORY).as_posix() for file in opened if file.is_relative_to(data)})

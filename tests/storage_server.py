@@ -30,6 +30,8 @@ from gcp_storage_emulator.exceptions import NotFound
 from gcp_storage_emulator.handlers import buckets, objects
 from gcp_storage_emulator.storage import Storage
 
+from tests.answering_server import in_a_thread
+
 FaultKind = Literal["429", "503", "reset-before", "reset-after", "half", "delay", "altered"]
 FAULTS: Final[tuple[FaultKind, ...]] = ("429", "503", "reset-before", "reset-after", "half", "delay")
 READ_SIZE: Final = 1 << 20
@@ -45,21 +47,18 @@ class Faults:
 
     `429` and `503` are answers; `reset-before` and `reset-after` reset the connection, before or after the request was
     carried out; `half` breaks an upload or a download in its middle; `delay` answers late; `altered`, which encryption
-    makes unlikely, flips a bit of an upload on its way.
+    makes unlikely, flips a bit of an upload on its way. A share `rate` of the requests of some methods fails, and no
+    more than the limit; `injected` counts them by kind. All may be changed at any time.
     """
 
     seed: int = 0
     rate: float = 0.0
-    """Share of the requests that fail, 0 to 1; may be changed at any time."""
     kinds: tuple[FaultKind, ...] = FAULTS
     seconds_of_delay: float = 3.0
     """The longest delay."""
     limit: int | None = None
-    """No more faults than this; no limit where None."""
     methods: tuple[str, ...] = ("GET", "POST", "PUT", "DELETE")
-    """Only requests of these methods fail."""
     injected: Counter[str] = field(default_factory=Counter)
-    """How many there were, by kind."""
 
     def __post_init__(self) -> None:
         self._generator = random.Random(self.seed)
@@ -107,9 +106,7 @@ class StorageServer:
         self._free_at = 0.0
         buckets.create_bucket(bucket, self.storage)
         self.storage.buckets[bucket]["softDeletePolicy"] = {"retentionDurationSeconds": "0"}
-        self._httpd = _Server(("127.0.0.1", 0), partial(_Handler, self))
-        self.url = f"http://127.0.0.1:{self._httpd.server_address[1]}"
-        self._thread = threading.Thread(target=self._httpd.serve_forever, args=(0.05,), daemon=True)
+        self.url = ""
 
     def client(self) -> Any:
         """Return a client of Google's own making that speaks to this service, without credentials."""
@@ -158,33 +155,16 @@ class StorageServer:
     def _now(self) -> datetime:
         return datetime.now(UTC) + self.clock_ahead
 
-    def start(self) -> None:
-        """Answer requests from now on."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Answer no more requests."""
-        self._httpd.shutdown()
-        self._httpd.server_close()
-        self._thread.join()
-
 
 @contextmanager
 def storage_server(faults: Faults | None = None, bucket: str = "checkpoints") -> Iterator[StorageServer]:
-    """Run a storage service with one bucket.
+    """Run a storage service with one bucket; nothing goes wrong without `faults`, which may change at any time.
 
     A process whose environment has STORAGE_EMULATOR_HOST set to its `url` reaches it as `gs://<bucket>`.
-
-    Args:
-        faults: What goes wrong; nothing where None. `server.faults` may be changed at any time.
-        bucket: Name of the bucket.
     """
     service = StorageServer(faults or Faults(), bucket)
-    service.start()
-    try:
+    with in_a_thread(_Server(("127.0.0.1", 0), partial(_Handler, service))) as service.url:
         yield service
-    finally:
-        service.stop()
 
 
 @dataclass
@@ -406,9 +386,6 @@ class _Handler(emulator.RequestHandler):  # type: ignore[misc]  # the emulator h
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self.connection.close()
-
-    def log_message(self, *args: Any) -> None:
-        """Say nothing."""
 
 
 def _crc32c(content: memoryview) -> str:

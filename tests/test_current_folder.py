@@ -15,20 +15,8 @@ from tasks.curate.processes import in_processes
 from tasks.policy import child
 from tasks.policy.child import run_child
 
-NAMES = (
-    "aiosqlite",
-    "html",
-    "json",
-    "pickle",
-    "prefect",
-    "random",
-    "sitecustomize",
-    "socket",
-    "tempfile",
-    "torch",
-    "typing",
-    "uvicorn",
-)
+OF_PYTHON = ("html", "json", "pickle", "random", "sitecustomize", "socket", "tempfile", "typing")
+OF_OTHERS = ("aiosqlite", "prefect", "torch", "uvicorn")
 
 
 class Request(BaseModel):
@@ -40,7 +28,7 @@ def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work where such files are planted, and return the file that each of them would write."""
     folder, marker = tmp_path / "planted", tmp_path / "marker"
     folder.mkdir()
-    for name in NAMES:
+    for name in (*OF_PYTHON, *OF_OTHERS):
         (folder / f"{name}.py").write_text(f"open({str(marker)!r}, 'a').write(__name__ + ' ')\nraise ImportError\n")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PYTHONSAFEPATH", "")
@@ -87,16 +75,14 @@ for changed in ({}, {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
 """
 
 
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        ("prefect.toml", '[logging]\nconfig_path = "evil.yml"\n[tasks]\ndefault_retries = 7\n'),
-        ("pyproject.toml", "[tool.prefect.flows]\ndefault_retries = 7\n"),
-        (".env", "PREFECT_TASKS_DEFAULT_RETRIES=7\nPREFECT_LOGGING_SETTINGS_PATH=evil.yml\n"),
-    ],
-)
-def test_prefects_settings_are_of_no_file_there(tmp_path: Path, file: str, content: str) -> None:
-    (tmp_path / file).write_text(content, encoding="utf-8")
+def test_prefects_settings_are_of_no_file_there(tmp_path: Path) -> None:
+    files = {
+        "prefect.toml": '[logging]\nconfig_path = "evil.yml"\n[tasks]\ndefault_retries = 7\n',
+        "pyproject.toml": "[tool.prefect.flows]\ndefault_retries = 7\n",
+        ".env": "PREFECT_TASKS_DEFAULT_RETRIES=7\nPREFECT_LOGGING_SETTINGS_PATH=evil.yml\n",
+    }
+    for file, content in files.items():
+        (tmp_path / file).write_text(content, encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     asked = [sys.executable, "-P", "-c", SETTINGS]
     ended = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from flows.cli.training import cost_lines, costs_of
+from schemas.config.evaluate import CostConfig
 from schemas.config.profiles import known_profiles, load_config
 from schemas.source import REPOSITORY
 from tasks.train.sizing.estimate import estimate_training, expected_prompts
@@ -42,3 +43,26 @@ def test_a_readmes_costs_are_those_of_the_page(readme: str) -> None:
         figures = re.findall(r"[\d.]+ h|\$[\d.]+|R\$ [\d.]+", row)
         assert len(figures) == 5
         assert [figure for figure in figures if figure not in dict(ROW.findall(PAGE))[profile]] == []
+
+
+def test_serving_costs_by_the_prices_and_variables_that_its_page_names() -> None:
+    prices = load_config("l4", []).workers.prices
+    machines = {
+        "e2-standard-2": prices["cpu"].per_hour(spot=False),
+        "Spot g2-standard-4": prices["NVIDIA L4"].per_hour(spot=True),
+        "g2-standard-4": prices["NVIDIA L4"].per_hour(spot=False),
+    }
+    page = (REPOSITORY / "infra" / "README.md").read_text(encoding="utf-8")
+    section = page.partition("## What serving costs")[2].partition("\n## ")[0]
+    variables = {name: float(value) for name, value in re.findall(r"(?m)^\| `(.+)` \| ([\d.]+) \|", section)}
+    price = CostConfig().api_price_per_analysis
+    assert variables["API_PRICE"] == price
+    assert f"US$ {1000 * price:g} a thousand" in section
+    for machine, an_hour in machines.items():
+        assert variables[f"PRICE_PER_HOUR` of `{machine}"] == an_hour
+    for speed in (10, 30, 100, 300, 1000, 3000):
+        # A thousand answers of machines that are never idle.
+        tokens = variables["TOKENS_OF_AN_ANSWER"]
+        dollars = [1000 * an_hour / 3600 * tokens / speed for an_hour in machines.values()]
+        cells = [f"US$ {each:.3g}, R$ {each * variables['BRL_PER_USD']:.3g}" for each in dollars]
+        assert f"| {speed} | {' | '.join(cells)} |" in section.splitlines()

@@ -12,7 +12,6 @@ from schemas.source import REPOSITORY
 
 DOCS = REPOSITORY / "docs"
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
-TARGET = re.compile(r"^([a-z-]+):.*## ", re.MULTILINE)
 CLONED = ("data", "infra", "constraints", "pyproject.toml")
 WHOLE_JOB = "tucano retrain --profile local"
 """It takes minutes: tests/e2e/test_retrain.py runs it, with a smaller profile."""
@@ -48,12 +47,3 @@ def test_every_command_of_the_quickstart_does_what_the_page_says(tmp_path: Path)
     ended = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-4000:]
     assert [name for name in MADE if not (tmp_path / name).is_file()] == []
-
-
-def test_every_target_that_a_page_names_is_there() -> None:
-    targets = {*TARGET.findall((REPOSITORY / "Makefile").read_text(encoding="utf-8"))}
-    pages = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "AGENTS.md", *DOCS.rglob("*.md")]
-    named = {
-        name for page in pages for name in re.findall(r"(?:`|\$ )make ([a-z][a-z-]*)", page.read_text(encoding="utf-8"))
-    }
-    assert named <= targets

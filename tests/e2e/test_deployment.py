@@ -5,15 +5,18 @@ It takes some 15 minutes on each database, so `make test` leaves it out: `make t
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
+import httpx
 import psutil
 import pytest
 from prefect.client.schemas.objects import FlowRun
@@ -26,7 +29,6 @@ from schemas.config.profiles import load_config
 from schemas.source import REPOSITORY
 from tasks.policy.child import end_group
 from tests.house import House, Run, free_port, open_house
-from tests.postgres import postgresql
 
 pytestmark = pytest.mark.deployed
 
@@ -56,13 +58,8 @@ class Team:
 
     def tucano(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         overrides = [word for setting in self.settings for word in ("--set", setting)]
-        return subprocess.run(
-            [sys.executable, "-m", "flows", *arguments, "--profile", "local", *overrides],
-            env=self.house.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-m", "flows", *arguments, "--profile", "local", *overrides]
+        return subprocess.run(command, env=self.house.environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(params=["on SQLite", "on PostgreSQL"])
@@ -76,24 +73,43 @@ def team(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Team]:
         with open_house(tmp_path, {}) as house:
             yield Team(house, settings)
         return
-    with (
-        postgresql(("prefect", "mlflow")) as address,
-        mlflow_server(tmp_path / "mlflow", address) as tracking,
-        open_house(
-            tmp_path,
-            {
-                "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"postgresql+asyncpg://{address}/prefect",
-                "PREFECT_SERVER_API_AUTH_STRING": f"admin:{PASSWORD}",
-                "PREFECT_API_AUTH_STRING": f"admin:{PASSWORD}",
-                "MLFLOW_TRACKING_USERNAME": "worker",
-                "MLFLOW_TRACKING_PASSWORD": PASSWORD,
-            },
-        ) as house,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        patch.setenv("MLFLOW_TRACKING_USERNAME", "worker")
-        patch.setenv("MLFLOW_TRACKING_PASSWORD", PASSWORD)
-        yield Team(house, (*settings, f"state.mlflow={tracking}"))
+    own = {"MLFLOW_TRACKING_USERNAME": "worker", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
+    keys = dict.fromkeys(("PREFECT_SERVER_API_AUTH_STRING", "PREFECT_API_AUTH_STRING"), f"admin:{PASSWORD}")
+    with postgresql(("prefect", "mlflow")) as address, mlflow_server(tmp_path / "mlflow", address) as tracking:
+        database = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"postgresql+asyncpg://{address}/prefect"}
+        with open_house(tmp_path, database | keys | own) as house, patch.dict(os.environ, own):
+            yield Team(house, (*settings, f"state.mlflow={tracking}"))
+
+
+# It refuses to run as root.
+USER = "postgres"
+
+
+@contextmanager
+def postgresql(databases: tuple[str, ...]) -> Iterator[str]:
+    """Start PostgreSQL on loopback with some databases, and give its address, `USER@HOST:PORT`."""
+    if shutil.which("initdb") is None or shutil.which("pg_ctl") is None:
+        pytest.skip("PostgreSQL is not installed")
+    as_root = os.geteuid() == 0
+    # Not where the tests' own files are: another user could not reach it there.
+    home = Path(tempfile.mkdtemp(prefix="postgresql-"))
+    if as_root:
+        shutil.chown(home, USER)
+
+    def run(*command: str) -> None:
+        subprocess.run(command, check=True, cwd=home, stdout=subprocess.DEVNULL, user=USER if as_root else None)
+
+    port = free_port()
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home}"
+    run("initdb", "--pgdata", str(home / "data"), "--username", USER, "--auth", "trust", "--encoding", "UTF8")
+    run("pg_ctl", "--pgdata", str(home / "data"), "--log", str(home / "log"), "--options", options, "--wait", "start")
+    try:
+        for database in databases:
+            run("createdb", "--host", "127.0.0.1", "--port", str(port), "--username", USER, database)
+        yield f"{USER}@127.0.0.1:{port}"
+    finally:
+        run("pg_ctl", "--pgdata", str(home / "data"), "--mode", "immediate", "--wait", "stop")
+        shutil.rmtree(home)
 
 
 @contextmanager
@@ -102,25 +118,21 @@ def mlflow_server(home: Path, address: str) -> Iterator[str]:
     home.mkdir()
     port = free_port()
     log = home / "server.log"
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "MLFLOW_PORT": str(port),
+        "MLFLOW_BACKEND_STORE_URI": f"postgresql+psycopg2://{address}/mlflow",
+        "MLFLOW_SERVE_ARTIFACTS": "true",
+        "MLFLOW_ARTIFACTS_DESTINATION": str(home / "artifacts"),
+        "MLFLOW_AUTH_ADMIN_PASSWORD": f"{PASSWORD}, for people",
+        "MLFLOW_WORKER_PASSWORD": PASSWORD,
+        "MLFLOW_FLASK_SERVER_SECRET_KEY": PASSWORD,
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
+    script = str(REPOSITORY / "infra" / "docker" / "mlflow-server.sh")
     with log.open("wb") as output:
-        server = subprocess.Popen(
-            [str(REPOSITORY / "infra" / "docker" / "mlflow-server.sh")],
-            env={
-                **os.environ,
-                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-                "MLFLOW_PORT": str(port),
-                "MLFLOW_BACKEND_STORE_URI": f"postgresql+psycopg2://{address}/mlflow",
-                "MLFLOW_SERVE_ARTIFACTS": "true",
-                "MLFLOW_ARTIFACTS_DESTINATION": str(home / "artifacts"),
-                "MLFLOW_AUTH_ADMIN_PASSWORD": f"{PASSWORD}, for people",
-                "MLFLOW_WORKER_PASSWORD": PASSWORD,
-                "MLFLOW_FLASK_SERVER_SECRET_KEY": PASSWORD,
-                "MLFLOW_DISABLE_TELEMETRY": "true",
-            },
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
+        server = subprocess.Popen([script], env=environment, stdout=output, stderr=output, start_new_session=True)
     try:
         while not answers(f"http://127.0.0.1:{port}/health"):
             assert server.poll() is None, log.read_text(encoding="utf-8")
@@ -132,20 +144,9 @@ def mlflow_server(home: Path, address: str) -> Iterator[str]:
 
 def answers(address: str) -> bool:
     try:
-        with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - our own server
-            return bool(answer.status == 200)
-    except OSError:
+        return httpx.get(address, timeout=5).is_success
+    except httpx.HTTPError:
         return False
-
-
-@dataclass(frozen=True)
-class Deployed(Run):
-    """The run of the chain, and the training that it hands over."""
-
-    patience: float = PATIENCE
-
-    def trainings(self) -> list[FlowRun]:
-        return [run for run in self.house.client.read_flow_runs() if str(run.name).startswith("train-20")]
 
 
 def kill(house: House, *workers: psutil.Process) -> None:
@@ -167,8 +168,15 @@ def test_a_deployed_retraining_comes_back_from_sigkill_by_itself_and_is_promoted
 
     cpu, gpu = house.worker("cpu"), house.worker("l4-spot")
     deployment = house.client.read_deployment_by_name("retrain/retrain")
-    run = Deployed(house, house.client.create_flow_run_from_deployment(deployment.id).id, team.config)
-    run.wait_for("the server has planned the weeks to come", lambda: house.planned(deployment.id) > 1)
+    run = Run(house, house.client.create_flow_run_from_deployment(deployment.id).id, team.config, PATIENCE)
+
+    def planned() -> int:
+        return sum(each.auto_scheduled and each.deployment_id == deployment.id for each in all_runs())
+
+    def all_runs() -> list[FlowRun]:
+        return house.client.read_flow_runs()
+
+    run.wait_for("the server has planned the weeks to come", lambda: planned() > 1)
     run.wait_for("the training saves something", lambda: run.mirrored_by(1))
     kill(house, cpu, gpu)
 
@@ -183,7 +191,7 @@ def test_a_deployed_retraining_comes_back_from_sigkill_by_itself_and_is_promoted
 
     # Nobody lent a hand: the automations did.
     assert run.times("Crashed") == 1
-    assert [training.state_name for training in run.trainings()] == ["Completed"]
+    assert [each.state_name for each in all_runs() if str(each.name).startswith("train-20")] == ["Completed"]
     segments = run.segments()
     assert [segment.ended for segment in segments] == ["vanished", "vanished", "finished"]
     assert [segment.from_step for segment in segments[1:]] == [segment.to_step for segment in segments[:-1]]
@@ -202,8 +210,8 @@ def test_a_deployed_retraining_comes_back_from_sigkill_by_itself_and_is_promoted
     assert open_store(there).record(champion.policy) == policy
 
     # What else needs weights was done where training was.
-    inferences = {str(run.id): run for run in house.client.read_flow_runs() if str(run.name).startswith("inference-")}
-    assert {run.work_pool_name for run in inferences.values()} == {"l4-spot"}
+    inferences = {str(each.id): each for each in all_runs() if str(each.name).startswith("inference-")}
+    assert {each.work_pool_name for each in inferences.values()} == {"l4-spot"}
     kinds: tuple[ArtifactKind, ...] = ("base", "merged", "answers")
     for record in (record for kind in kinds for record in open_store(team.config).records(kind)):
         assert record.worker is not None, record.stage

@@ -1,9 +1,8 @@
 """The main job, end to end: killed in its training, resumed, run again, and held for people.
 
-Whatever looks at the one pipeline is in this file, for a file's tests stay in one process, which runs it once.
+All tests of the one pipeline are in this file, since a file's tests stay in one process, which runs it once.
 """
 
-import json
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ import polars as pl
 import psutil
 import pytest
 
+from benchmarks.checkpoints.trainings import request_again
 from flows.runtime.prefect_server import session_server
 from flows.runtime.session import EXPERIMENT, mlflow_store, prefect_folder
 from schemas.config.profiles import load_config
@@ -31,13 +31,12 @@ from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
 from tasks.policy.child import run_child
 from tasks.policy.load import ADAPTER_FOLDER
-from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
-from tests.flows.command import in_this_process
+from tests.flows.command import Ended, in_this_process
 from tests.house import free_port
 from tests.listing import listing
 from tests.serving import SECONDS, serving
-from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, retrain_here, skipped
+from tests.small_pipeline import PROFILE, Pipeline, retrain, retrain_here, skipped
 from tests.source_records import outside_key, used_by_children
 
 pytestmark = pytest.mark.e2e
@@ -46,6 +45,9 @@ FLOWS = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"
 ANSWERING = ["published", "plan", "merge-tuned", "answer-base", "answer-tuned"]
 """Stages of the evaluate flow, before the stage of its name."""
 STAGES = [*FLOWS[:5], *ANSWERING, *FLOWS[5:]]
+CHILDREN = (
+    "tasks.train.sft.warm_start", "tasks.train.children.grpo", "tasks.evaluate.answers.answer", "tasks.policy.merge"
+)  # fmt: skip
 # Nothing of findings and reasons that are cut off after 24 tokens can be shown: of each prompt one row says so.
 PEOPLE = [
     part
@@ -57,37 +59,21 @@ PEOPLE = [
 def test_a_kill_leaves_no_process_and_the_next_run_resumes_at_the_checkpoint(pipeline: Pipeline) -> None:
     assert pipeline.survivors == []
     assert skipped(pipeline.said) == []
-    assert pipeline.resumed.exit_code in VERDICT_CODES, pipeline.resumed.said
-    again = skipped(pipeline.resumed.said)
+    assert list(pipeline.document["stages"]) == STAGES
+    again = skipped(pipeline.resumed.stderr)
     assert again[:4] == STAGES[:4]
     assert set(again[4:]) <= {*_merges_taken_again(pipeline)}
-    assert "resumed at step" in pipeline.resumed.said
-    assert list(pipeline.resumed.document["stages"]) == STAGES
+    assert "resumed at step" in pipeline.resumed.stderr
 
 
 def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tmp_path: Path) -> None:
-    stages = {name: Path(stage["path"]) for name, stage in pipeline.resumed.document["stages"].items()}
-    config = load_config(str(PROFILE))
-    request = TrainRequest(
-        config=config.train,
-        spec=config.rewards.spec,
-        validation_temperature=config.evaluate.temperature,
-        validation_batch_size=config.evaluate.batch_size,
-        max_prompt_tokens=config.curate.max_prompt_tokens,
-        seed=config.seed,
-        base=stages["base"],
-        base_sha256=pipeline.resumed.document["stages"]["base"]["sha256"],
-        dataset=stages["curate"],
-        store=stages["synthesize"] / "store",
-        audit=stages["audit"],
-        mirror=str(tmp_path / "mirror"),
-        training="uninterrupted",
-        output=tmp_path / "output",
-    )
+    trained, mirror = pipeline.document["stages"]["train"], str(tmp_path / "mirror")
+    again = request_again(load_config(str(PROFILE)), trained["sha256"], pipeline.root, mirror, "uninterrupted")
+    request = again.model_copy(update={"output": tmp_path / "output"})
     run_child("tasks.train.children.grpo", request, tmp_path / "work", interpreter=None, progress=silent)
     made, kept = (
         {file.relative_to(folder): file for file in folder.rglob("*") if file.is_file()}
-        for folder in (request.output, stages["train"])
+        for folder in (request.output, Path(trained["path"]))
     )
     assert made.keys() == kept.keys()
     assert {Path(SUMMARY_FILE), Path(ADAPTER_FOLDER) / "adapter_model.safetensors"} <= made.keys()
@@ -95,9 +81,7 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
         assert file.read_bytes() == kept[name].read_bytes(), name
 
 
-def test_a_forgotten_person_is_in_nothing_and_the_model_never_saw_them(
-    pipeline: Pipeline, tmp_path: Path, prefect_server: str
-) -> None:
+def test_a_forgotten_person_is_in_nothing_afterwards(pipeline: Pipeline, tmp_path: Path, prefect_server: str) -> None:
     """It is done in a copy, and nothing of the original is written or removed."""
     original = listing(pipeline.root)
     root = Path(shutil.copytree(pipeline.root, tmp_path / "state"))
@@ -106,9 +90,7 @@ def test_a_forgotten_person_is_in_nothing_and_the_model_never_saw_them(
     trained_on = pl.read_parquet(store.path(before.inputs["dataset"]) / TRAIN_FILE)
     person = trained_on["customer_id"].drop_nulls().sort()[0]
     forgotten = retrain_here(root, person, "--apply", stage="forget", server=prefect_server)
-    assert forgotten.exit_code == 0, forgotten.said
-
-    assert before.sha256 in {removed["sha256"] for removed in forgotten.document["removed"]}
+    assert before.sha256 in {removed["sha256"] for removed in forgotten.document()["removed"]}
     assert [file for file in root.rglob("*") if file.is_file() and person.encode() in file.read_bytes()] == []
     with pytest.raises(InputError, match="no table of the"):
         reached(read_inventory(root / "artifacts"), person)
@@ -120,9 +102,7 @@ def test_a_forgotten_person_is_in_nothing_and_the_model_never_saw_them(
     assert listing(pipeline.root) == original
 
 
-def test_a_second_run_by_code_that_says_the_same_in_other_words_skips_every_stage(
-    pipeline: Pipeline, tmp_path: Path
-) -> None:
+def test_a_second_run_by_reworded_code_skips_every_stage(pipeline: Pipeline, tmp_path: Path) -> None:
     for name in (*PACKAGES, "data", "constraints", "infra"):
         shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
@@ -133,33 +113,25 @@ def test_a_second_run_by_code_that_says_the_same_in_other_words_skips_every_stag
     recorded = _prefect_runs(pipeline)
     again = retrain(pipeline.root, repository=tmp_path)
     assert _prefect_runs(pipeline) == recorded, "a run without work started a server"
-    assert skipped(again.said) == [*STAGES[:-1], *_merges_taken_again(pipeline), STAGES[-1]], again.said
-    assert "so nothing was made again" in again.said
-    assert again.exit_code == pipeline.resumed.exit_code
+    assert skipped(again.stderr) == [*STAGES[:-1], *_merges_taken_again(pipeline), STAGES[-1]], again.stderr
+    assert "so nothing was made again" in again.stderr
+    found = again.document(pipeline.resumed.returncode)
     for name in STAGES:
-        before, after = (each.document["stages"][name] for each in (pipeline.resumed, again))
+        before, after = (each["stages"][name] for each in (pipeline.document, found))
         assert after["sha256"] == before["sha256"]
         assert after["reused"]
-    assert again.document["decision"] == pipeline.resumed.document["decision"]
+    assert found["decision"] == pipeline.document["decision"]
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "tasks.train.sft.warm_start",
-        "tasks.train.children.grpo",
-        "tasks.evaluate.answers.answer",
-        "tasks.policy.merge",
-    ],
-)
-def test_a_child_process_runs_nothing_that_is_not_in_its_key(pipeline: Pipeline, module: str) -> None:
-    found = used_by_children(pipeline.records, module)
-    assert found
-    for modules, files in found:
-        assert len(modules) > 10
-        # The stand-in's digests are in the key themselves.
-        used = [*modules, *(file for file in files if not file.startswith("data/stand_in/"))]
-        assert outside_key(used, module) == []
+def test_a_child_process_runs_nothing_that_is_not_in_its_key(pipeline: Pipeline) -> None:
+    for module in CHILDREN:
+        found = used_by_children(pipeline.records, module)
+        assert found, module
+        for modules, files in found:
+            assert len(modules) > 10
+            # The stand-in's digests are in the key themselves.
+            used = [*modules, *(file for file in files if not file.startswith("data/stand_in/"))]
+            assert outside_key(used, module) == []
 
 
 def _prefect_runs(pipeline: Pipeline) -> int:
@@ -169,19 +141,19 @@ def _prefect_runs(pipeline: Pipeline) -> int:
 
 def _merges_taken_again(pipeline: Pipeline) -> list[str]:
     """Return the stage by which a promotion takes the model that answered the test; a held version takes none."""
-    return ["merge"] if pipeline.resumed.document["decision"]["verdict"] == "promote" else []
+    return ["merge"] if pipeline.document["decision"]["verdict"] == "promote" else []
 
 
 def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipeline: Pipeline, tmp_path: Path) -> None:
     root, original = tmp_path / "state", listing(pipeline.root)
     shutil.copytree(pipeline.root, root)
     state = ("--profile", PROFILE, "--set", f"state.root={root}")
-    decision = pipeline.resumed.document["decision"]
+    decision = pipeline.document["decision"]
     if decision["verdict"] != "promote":
         # As chance would have it.
         promoted = in_this_process("promote", decision["version"], "--force", "to be served", *state)
         assert promoted.returncode == 0, promoted.stderr
-    dataset = pipeline.resumed.document["stages"]["curate"]["sha256"]
+    dataset = pipeline.document["stages"]["curate"]["sha256"]
     split = read_prompts(root / "artifacts" / "dataset" / dataset / "content" / TEST_FILE)
     rows = {row.task: row for row in split}.values()
     port = free_port()
@@ -195,9 +167,7 @@ def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipe
             assert answer.is_success, answer.text
             known = {"request_id": answer.json()["id"], "reference": dict(row.reference)}
             assert httpx.post(f"{served.url}/v1/feedback", json=known, timeout=SECONDS).is_success
-    monitored = in_this_process("monitor", *state, "--json")
-    assert monitored.returncode in {0, 3}, monitored.stderr
-    found = json.loads(monitored.stdout)
+    found = in_this_process("monitor", *state, "--json").document(0, 3)
     assert found["logs"]["answers"] == len(rows)
     assert found["logs"]["feedback"]["references"] == len(rows)
     assert listing(pipeline.root) == original
@@ -215,25 +185,19 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     assert set(stages) == set(STAGES)
     killed = [run for run in runs if run.info.status == "KILLED"]
     assert {run.data.tags.get("stage") for run in killed} >= {None, "train"}
-    assert {each.dataset.name for each in stages["train"].inputs.dataset_inputs} == {
-        "prompts",
-        "dataset",
-        "base",
-        "audit",
-    }
+    inputs = {each.dataset.name for each in stages["train"].inputs.dataset_inputs}
+    assert inputs == {"prompts", "dataset", "base", "audit"}
     assert client.get_metric_history(stages["train"].info.run_id, "reward")
     shown = {file.path for file in client.list_artifacts(stages["evaluate"].info.run_id)}
     assert shown >= {"report.html", "report.json", "report.md", "forest.svg"}
     assert "overall.mean_difference" in stages["evaluate"].data.metrics
-    decision = pipeline.resumed.document["decision"]
+    decision = pipeline.document["decision"]
     (version,) = client.search_model_versions(f"name='{decision['model']}'")
     assert str(version.version) == decision["version"]
     assert ("champion" in version.aliases) == (decision["verdict"] == "promote")
 
 
-def test_prefect_shows_a_flow_a_stage_and_the_killed_run_as_crashed(
-    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prefect_shows_each_flow_and_the_killed_run(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     from prefect.client.orchestration import SyncPrefectClient
 
     monkeypatch.setenv("PREFECT_HOME", str(prefect_folder(pipeline.root).resolve()))
@@ -243,9 +207,9 @@ def test_prefect_shows_a_flow_a_stage_and_the_killed_run_as_crashed(
         finished = [run for run in client.read_flow_runs() if flows[run.flow_id] == "retrain" and len(run.tags) == 3]
         artifacts = client.read_artifacts()
     (resumed,) = finished
-    verdict = pipeline.resumed.document["decision"]["verdict"]
+    verdict = pipeline.document["decision"]["verdict"]
     assert set(resumed.tags) == {"profile:small", "seed:7", f"verdict:{verdict}"}
-    # Whoever opens the run sees what came of it.
+    # The page of the run shows its results.
     assert resumed.start_time is not None
     shown = {each.key for each in artifacts if each.created is not None and each.created >= resumed.start_time}
     assert shown == {"audit-gate", "evaluation", "promotion", "retraining"}
@@ -300,27 +264,20 @@ def sheet_in(root: Path) -> Path:
     return sheet
 
 
-def test_the_run_ends_resumable_and_names_the_sheet(copied: Path, waiting: Ended) -> None:
-    assert waiting.exit_code == 4, waiting.said
+def test_a_run_that_waits_for_scores_names_the_sheet_and_samples_by_its_key(copied: Path, waiting: Ended) -> None:
+    assert waiting.returncode == 4, waiting.stderr
     rows = read_rows(sheet_in(copied))
     assert len(rows) >= 48
-    assert f"{len(rows)} completions of {sheet_in(copied)} wait for a score" in waiting.said
-    assert "Traceback" not in waiting.said
-    assert skipped(waiting.said) == ["synthesize", "curate", "base"]
+    assert f"{len(rows)} completions of {sheet_in(copied)} wait for a score" in waiting.stderr
+    assert "Traceback" not in waiting.stderr
+    assert skipped(waiting.stderr) == ["synthesize", "curate", "base"]
     assert not any(map(is_scored, rows))
-
-
-def test_the_child_that_samples_completions_for_people_runs_nothing_that_is_not_in_its_key(
-    copied: Path, waiting: Ended
-) -> None:
     ((modules, files),) = used_by_children(copied.parent / "records", "tasks.audit.rollouts")
     assert len(modules) > 10
     assert outside_key([*modules, *files], "tasks.audit.rollouts") == []
 
 
-def test_scores_are_asked_for_once_and_decide_whether_training_starts(
-    copied: Path, waiting: Ended, prefect_server: str
-) -> None:
+def test_scores_are_asked_for_once_and_decide_on_training(copied: Path, waiting: Ended, prefect_server: str) -> None:
     def scored(number: int, row: Row) -> dict[str, str]:
         return {**row, "human_score": str(1 + number % 5), "rater": "ana", "rater_kind": "human"}
 
@@ -329,8 +286,8 @@ def test_scores_are_asked_for_once_and_decide_whether_training_starts(
     write_rows(sheet, [scored(number, row) for number, row in enumerate(rows)])
     decided = retrain_here(copied, *PEOPLE, server=prefect_server)
     # Scores that have nothing to do with the completions cannot let anybody train.
-    assert decided.exit_code == 3, decided.said
-    assert "sheet:" not in decided.said
-    assert "tucano: the reward audit says no: " in decided.said
-    assert not re.search("^train:", decided.said, flags=re.MULTILINE)
-    assert "human" not in decided.said.rpartition("says no")[2]
+    assert decided.returncode == 3, decided.stderr
+    assert "sheet:" not in decided.stderr
+    assert "tucano: the reward audit says no: " in decided.stderr
+    assert not re.search("^train:", decided.stderr, flags=re.MULTILINE)
+    assert "human" not in decided.stderr.rpartition("says no")[2]

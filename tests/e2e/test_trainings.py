@@ -19,7 +19,8 @@ from tasks.policy.load import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.train.children.dpo import PAIRS_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER
-from tests.small_pipeline import PROFILE, Ended, retrain, retrain_here, skipped
+from tests.flows.command import Ended
+from tests.small_pipeline import PROFILE, retrain, retrain_here, skipped
 from tests.source_records import outside_key, used_by_children
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
@@ -34,8 +35,6 @@ SMALL = [
     "train.alarms.max_ceiling_share=0.01",
 ]
 STOPS = 'train.alarms.stop_on=["ceiling"]'
-
-
 STRUCK = (
     "train.max_steps=16",
     "train.iterations=2",
@@ -97,54 +96,45 @@ def runs_of(root: Path, stage: str) -> list[tuple[str, list[str]]]:
     return [(run.info.status, [file.path for file in client.list_artifacts(run.info.run_id)]) for run in runs]
 
 
-def summary_in(training: dict[str, Any]) -> dict[str, Any]:
-    summary: dict[str, Any] = json.loads((Path(training["path"]) / SUMMARY_FILE).read_text(encoding="utf-8"))
-    return summary
+def read(folder: Path, name: str) -> Any:
+    return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
-def test_a_training_that_an_alarm_stopped_stops_again_until_it_may_no_longer(
-    stopped: Ended, train: Callable[..., Ended], request: pytest.FixtureRequest
-) -> None:
-    assert stopped.exit_code == 3, stopped.said
-    assert "train: warning: alarm ceiling at step 1: " in stopped.said
-    sentence = stopped.said.strip().splitlines()[-1]
+def test_an_alarm_stops_again(stopped: Ended, train: Callable[..., Ended], request: pytest.FixtureRequest) -> None:
+    assert stopped.returncode == 3, stopped.stderr
+    assert "train: warning: alarm ceiling at step 1: " in stopped.stderr
+    sentence = stopped.stderr.strip().splitlines()[-1]
     assert sentence.startswith("tucano: ")
     assert "raise train.max_completion_tokens" in sentence
 
     again = train(STOPS)
-    assert again.exit_code == 3, again.said
-    assert skipped(again.said) == BEFORE
-    assert again.said.strip().splitlines()[-1] == sentence
+    assert again.returncode == 3, again.stderr
+    assert skipped(again.stderr) == BEFORE
+    assert again.stderr.strip().splitlines()[-1] == sentence
 
     finished = request.getfixturevalue("finished")
-    assert finished.exit_code == 0, finished.said
-    assert "resumed at step 1" in finished.said
-    (training,) = finished.document["trainings"]
+    (training,) = finished.document()["trainings"]
+    assert "resumed at step 1" in finished.stderr
     assert training["steps"] == 2
 
 
 def test_a_failed_preflight_is_refused_and_kept(root: Path, stopped: Ended, train: Callable[..., Ended]) -> None:
     refused = train("train.max_steps=4", "train.preflight.min_prompts_per_task=9999")
-    assert refused.exit_code == 3, refused.said
-    assert refused.document is None
-    assert skipped(refused.said) == BEFORE
-    sentence = refused.said.strip().splitlines()[-1]
+    refused.refusal(3)
+    assert skipped(refused.stderr) == BEFORE
+    sentence = refused.stderr.strip().splitlines()[-1]
     assert sentence.startswith("tucano: the preflight failed 1 of ")
     assert "prompts_per_task: " in sentence
     # Of the tasks, the one that has the fewest prompts.
     assert any(f"raise synthesize.counts.{task}" in sentence for task in TASKS)
     status, files = runs_of(root, "train")[0]
-    assert status == "FAILED"
-    assert PREFLIGHT_FILE in files
+    assert (status, PREFLIGHT_FILE in files) == ("FAILED", True)
 
 
-def test_seeds_with_an_adapter_a_task_are_a_policy_each(
-    root: Path, stopped: Ended, train: Callable[..., Ended]
-) -> None:
+def test_seeds_with_task_adapters_are_a_policy_each(root: Path, stopped: Ended, train: Callable[..., Ended]) -> None:
     ended = train("train.seeds=[7, 8]", "train.adapter_per_task=true", "workers.concurrent_children=2")
-    assert ended.exit_code == 0, ended.said
-    assert skipped(ended.said) == BEFORE
-    trainings = ended.document["trainings"]
+    trainings = ended.document()["trainings"]
+    assert skipped(ended.stderr) == BEFORE
     assert [training["seed"] for training in trainings] == [7, 8]
     assert trainings[0]["sha256"] != trainings[1]["sha256"]
     for training in trainings:
@@ -152,12 +142,10 @@ def test_seeds_with_an_adapter_a_task_are_a_policy_each(
         policy = Path(training["path"])
         for task in TASKS:
             assert (policy / TASK_ADAPTERS_FOLDER / task / "adapter_model.safetensors").is_file()
-        summary = summary_in(training)
+        summary = read(policy, SUMMARY_FILE)
         assert summary["chosen_step"] is None
         assert list(summary["chosen_steps"]) == TASKS
-        of_tasks = [
-            json.loads((policy / TASKS_FOLDER / task / SUMMARY_FILE).read_text(encoding="utf-8")) for task in TASKS
-        ]
+        of_tasks = [read(policy / TASKS_FOLDER / task, SUMMARY_FILE) for task in TASKS]
         for merged, *parts in zip(summary["validation"], *(each["validation"] for each in of_tasks), strict=True):
             assert merged["by_task"] == {task: part["mean_reward"] for task, part in zip(TASKS, parts, strict=True)}
         (status, files), *_ = runs_of(root, f"train-seed{training['seed']}")
@@ -165,36 +153,30 @@ def test_seeds_with_an_adapter_a_task_are_a_policy_each(
         assert {f"preflight-{task}.json" for task in TASKS} <= set(files)
 
 
-def test_dpo_trains_on_pairs_of_the_base_policys_own_completions(
-    root: Path, stopped: Ended, train: Callable[..., Ended], tmp_path: Path
-) -> None:
+def test_dpo_trains_on_own_pairs(root: Path, stopped: Ended, train: Callable[..., Ended], tmp_path: Path) -> None:
     longer = "train.max_completion_tokens=64"
     pairs_of = "train.preferences={min_gap=0.001, prompts=40}"
     ended = train('train.algorithm="dpo"', pairs_of, longer, records=tmp_path)
-    assert ended.exit_code == 0, ended.said
-    assert skipped(ended.said) == BEFORE
-    (training,) = ended.document["trainings"]
+    (training,) = ended.document()["trainings"]
+    assert skipped(ended.stderr) == BEFORE
     assert (training["steps"], training["reused"]) == (2, False)
-    summary = summary_in(training)
+    policy = Path(training["path"])
+    summary = read(policy, SUMMARY_FILE)
     assert summary["algorithm"] == "dpo"
     assert set(summary["pairs"]) <= set(TASKS)
-    policy = Path(training["path"])
     assert (policy / ADAPTER_FOLDER / "adapter_model.safetensors").is_file()
-    pairs = json.loads((policy / PAIRS_FILE).read_text(encoding="utf-8"))
-    assert len(pairs) == sum(summary["pairs"].values())
+    assert len(read(policy, PAIRS_FILE)) == sum(summary["pairs"].values())
     ((modules, files),) = used_by_children(tmp_path, "tasks.train.children.dpo")
     assert outside_key([*modules, *files], "tasks.train.children.dpo") == []
 
 
-def test_a_training_killed_four_times_ends_with_the_same_bytes_as_an_uninterrupted_one(
-    root: Path, finished: Ended, tmp_path: Path
-) -> None:
+def test_a_training_killed_four_times_ends_with_the_same_bytes(root: Path, finished: Ended, tmp_path: Path) -> None:
     """The kills are within each part of a training.
 
     Whether a kill comes a moment before or after the end of a save is not decided here, and nothing depends on it.
     """
     config = load_config(str(PROFILE), [*SMALL, *STRUCK])
-    (training,) = finished.document["trainings"]
+    (training,) = finished.document()["trainings"]
     request = request_again(config, training["sha256"], root, str(tmp_path / "mirror"), "uninterrupted")
     uninterrupted = run(request, tmp_path / "uninterrupted", lambda _: None)
     assert uninterrupted.result is not None, uninterrupted.lives[0].sentence

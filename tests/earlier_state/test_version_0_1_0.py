@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from benchmarks.checkpoints.trainings import request_again
 from flows.runtime.session import artifacts_folder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
@@ -24,7 +25,6 @@ from tasks.evaluate.answers.files import read_answers, read_timing
 from tasks.evaluate.compare import read_report
 from tasks.policy.child import run_child
 from tasks.policy.load import ADAPTER_FOLDER
-from tasks.train.request import TrainRequest
 from tasks.train.summaries import read_summary, rewards_by_task
 from tests.small_pipeline import PROFILE
 
@@ -80,32 +80,18 @@ def test_a_checkpoint_is_resumed_to_the_policy_that_was_made_then(config: Config
     opened = open_mirror(str(mirror), training)
     for manifest in opened.manifests():
         opened.verify(manifest)
-    base, base_record = newest(config, "base")
-    policy, _ = newest(config, "policy")
+    policy, record = newest(config, "policy")
     # No training starts by an audit of other rewards.
     audit = tmp_path / "audit"
     audit.mkdir()
     run_audit(shipped_files(), config.audit, config.rewards.spec, audit)
+    request = request_again(config, record.sha256, tmp_path, str(mirror), training)
+    # As completions were drawn, and learned from, then.
+    as_then = request.config.model_copy(update={"stock_generation": True, "stock_update": True})
     said: list[str] = []
     run_child(
         "tasks.train.children.grpo",
-        TrainRequest(
-            # As completions were drawn, and learned from, then.
-            config=config.train.model_copy(update={"stock_generation": True, "stock_update": True}),
-            spec=config.rewards.spec,
-            validation_temperature=config.evaluate.temperature,
-            validation_batch_size=config.evaluate.batch_size,
-            max_prompt_tokens=config.curate.max_prompt_tokens,
-            seed=config.seed,
-            base=base,
-            base_sha256=base_record.sha256,
-            dataset=newest(config, "dataset")[0],
-            store=newest(config, "prompts")[0] / "store",
-            audit=audit,
-            mirror=str(mirror),
-            training=training,
-            output=tmp_path / "output",
-        ),
+        request.model_copy(update={"config": as_then, "audit": audit}),
         tmp_path / "work",
         interpreter=None,
         progress=lambda done, total, text: said.append(text),

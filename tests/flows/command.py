@@ -1,5 +1,6 @@
 """`tucano` with its arguments: in a process of its own, or in this one, which has the libraries loaded already."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,22 @@ class Ended:
     def text(self) -> str:
         """All that it printed."""
         return self.stdout + self.stderr
+
+    @property
+    def words(self) -> str:
+        """All that it printed, without the line breaks and frames of tables and boxes."""
+        return " ".join(self.text.replace("│", " ").split())
+
+    def document(self, *codes: int) -> Any:
+        """Return what `--json` printed, of a command that ended with 0 or one of the codes."""
+        assert self.returncode in (codes or (0,)), self.text
+        return json.loads(self.stdout)
+
+    def refusal(self, code: int = 2) -> str:
+        """Return what a refused command said, which printed no result and no traceback."""
+        assert (self.returncode, self.stdout) == (code, ""), self.text
+        assert "Traceback" not in self.stderr
+        return self.words
 
 
 def in_a_process(*arguments: str | Path, folder: Path | None = None, server: str | None = None) -> Ended:

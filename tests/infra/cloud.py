@@ -8,13 +8,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from schemas.source import REPOSITORY
-from tests.answering_server import playing
+from tests.answering_server import Reply, playing
 
 SCRIPTS = REPOSITORY / "infra" / "docker"
 GROUP = "projects/p/zones/z/instanceGroupManagers/tucano-l4"
@@ -27,14 +29,13 @@ trap 'kill -INT $$' TERM
 echo "worker $*" >>"$LOG"
 while true; do sleep 0.05 & wait $!; done
 """
-# What Container-Optimized OS has, as far as the script asks for it; the command that STUB_FAILS names never succeeds.
+# What Container-Optimized OS has, as far as the script asks for it.
 COMMANDS = """#!/usr/bin/env bash
 name=${0##*/}
 echo "$name $1" >>"$LOG"
-if [[ "$name $1" == "$STUB_FAILS" ]]; then exit 1; fi
 case "$name $1" in
-    nvidia-smi*) echo "$STUB_DRIVER" ;;
-    "docker wait") echo "$STUB_EXIT" ;;
+    nvidia-smi*) echo 580.95.05 ;;
+    "docker wait") echo 0 ;;
 esac
 """
 
@@ -50,7 +51,6 @@ class Cloud:
     """The same where only those under way are asked for."""
     machines: int = 0
     """How many the instance group has."""
-    preempted: str = "FALSE"
     refusals: int = 0
     """Resizes that fail first."""
     asked: list[dict[str, Any]] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Cloud:
 
     def metadata(self, name: str) -> object:
         known = {
-            "preempted": self.preempted,
+            "preempted": "FALSE",
             "service-accounts/default/token": {"access_token": "token"},
             "attributes/tucano-group": GROUP,
         }
@@ -100,19 +100,19 @@ class Cloud:
         return 200, {}
 
 
-@contextmanager
-def serve_cloud(folder: Path) -> Iterator[Cloud]:
-    """Serve until the block ends; what is done is logged in a folder."""
-    cloud = Cloud(folder / "log", [0])
+@pytest.fixture
+def cloud(tmp_path: Path) -> Iterator[Cloud]:
+    """Serve until the test ends; the log of what is done is in its folder."""
+    cloud = Cloud(tmp_path / "log", [0])
 
-    def play(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, str]:
-        cloud.authorization.append(headers.get("authorization"))
+    def play(method: str, path: str, headers: Message, body: bytes) -> Reply:
+        cloud.authorization.append(headers["authorization"])
         status, answer = cloud.answer(method, path, body)
         # The metadata server's values are plain text.
-        return status, answer if isinstance(answer, str) else json.dumps(answer)
+        return Reply((answer if isinstance(answer, str) else json.dumps(answer)).encode(), status)
 
-    with playing(play) as server:
-        cloud.address = server.url.removeprefix("http://")
+    with playing(play) as url:
+        cloud.address = url.removeprefix("http://")
         yield cloud
 
 
@@ -162,7 +162,7 @@ def finish(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def operating_system(cloud: Cloud, driver: str) -> dict[str, str]:
+def operating_system(cloud: Cloud) -> dict[str, str]:
     """Return the environment of a start-up script on a machine whose own commands are played."""
     variables = environment(cloud)
     folder, home = Path(variables["PATH"].partition(":")[0]), cloud.log.parent / "home"
@@ -171,4 +171,4 @@ def operating_system(cloud: Cloud, driver: str) -> dict[str, str]:
     for stub in (*stubs, home / "bin" / "nvidia-smi"):
         stub.write_text(COMMANDS, encoding="utf-8")
         stub.chmod(0o755)
-    return variables | {"L4_DRIVER": str(home), "L4_HOME": str(home), "STUB_DRIVER": driver, "STUB_FAILS": ""}
+    return variables | {"L4_DRIVER": str(home), "L4_HOME": str(home)}

@@ -1,4 +1,4 @@
-"""What starts a team's servers and machines is well-formed, and holds what a team relies on."""
+"""Files that start a team's servers and machines are well-formed, and keep their secrets."""
 
 import json
 import re
@@ -54,30 +54,12 @@ def test_the_commands_that_people_are_asked_to_apply_with_are_configurations() -
     assert "${DATA:-./data}:/data:ro" in compose()["services"]["worker"]["volumes"]
 
 
-def test_shell_scripts_pass_shellcheck_and_can_be_started() -> None:
-    assert SCRIPTS
+def test_scripts_dockerfiles_and_yaml_pass_their_linters() -> None:
+    assert SCRIPTS and DOCKERFILES
     lint("shellcheck", "--external-sources", "--source-path", str(REPOSITORY), *map(str, SCRIPTS))
-    assert [file.name for file in SCRIPTS if not file.stat().st_mode & 0o100] == []
-
-
-def test_dockerfiles_pass_hadolint() -> None:
-    assert DOCKERFILES
     lint("hadolint", *map(str, DOCKERFILES))
-
-
-def test_yaml_files_pass_yamllint() -> None:
     lint("yamllint", "--strict", "--config-data", YAML_RULES, *map(str, YAML))
-
-
-@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.stem)
-def test_what_an_image_copies_is_there_and_is_not_ignored(file: Path) -> None:
-    kept = {
-        line[1:] for line in (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] == "!"
-    }
-    for line in re.findall(r"^COPY (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE):
-        for source in line.split()[:-1]:
-            assert (REPOSITORY / source).exists(), source
-            assert source == "." or any(source == name or source.startswith(f"{name}/") for name in kept), source
+    assert [file.name for file in SCRIPTS if not file.stat().st_mode & 0o100] == []
 
 
 def test_images_are_given_all_that_the_code_reads_and_nothing_secret() -> None:
@@ -88,6 +70,19 @@ def test_images_are_given_all_that_the_code_reads_and_nothing_secret() -> None:
     # Workers build no wheels.
     assert {f"!{part}" for part in parts - {"packages"}} <= set(lines)
     assert lines.index("**/*.env") > max(lines.index(line) for line in lines if line.startswith("!"))
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.stem)
+def test_an_image_has_a_fixed_base_and_a_user_of_its_own_and_copies_only_files_that_are_there(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert re.findall(r"^FROM (\S+)$", text, re.MULTILINE) == ["python:3.11-slim-bookworm"]
+    assert re.findall(r"^USER (\S+)$", text, re.MULTILINE) == ["1000"]
+    ignored = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    kept = {line[1:] for line in ignored if line[:1] == "!"}
+    for line in re.findall(r"^COPY (.+)$", text, re.MULTILINE):
+        for source in line.split()[:-1]:
+            assert (REPOSITORY / source).exists(), source
+            assert source == "." or any(source == name or source.startswith(f"{name}/") for name in kept), source
 
 
 def test_every_secret_of_the_servers_comes_from_the_environment_and_is_asked_for() -> None:
@@ -149,10 +144,3 @@ def test_a_job_of_vertex_ai_is_one_spot_l4_and_carries_no_secret() -> None:
     # One after another; the V4.2 report's training took that long.
     hours = 22.6 * len(load_config("l4", []).train.seeds)
     assert variables["properties"]["maximum_run_time_hours"]["default"] > hours
-
-
-@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.stem)
-def test_an_image_has_a_base_of_a_fixed_version_and_a_user_of_its_own(file: Path) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert re.findall(r"^FROM (\S+)$", text, re.MULTILINE) == ["python:3.11-slim-bookworm"]
-    assert re.findall(r"^USER (\S+)$", text, re.MULTILINE) == ["1000"]

@@ -38,10 +38,7 @@ def test_the_l4_goes_once_no_run_has_waited_for_long_and_its_worker_has_gone_bef
     ]
     # Two looks without a run do not count any more once a third has seen one.
     assert len(cloud.asked) == 4 + 3
-
-
-def test_the_l4_asks_for_runs_that_wait_now_and_for_those_under_way(cloud: Cloud) -> None:
-    finish(start("l4.sh", "work", variables=environment(cloud)))
+    # It asks for runs that wait now and for those under way.
     question = cloud.asked[0]
     assert question["work_pools"] == {"name": {"any_": ["l4-spot"]}}
     states = question["flow_runs"]["state"]["type"]["any_"]
@@ -50,65 +47,43 @@ def test_the_l4_asks_for_runs_that_wait_now_and_for_those_under_way(cloud: Cloud
     assert f"Basic {base64.b64encode(b'ana:secret').decode()}" in cloud.authorization
 
 
-def test_the_small_machine_wakes_the_l4_when_a_run_waits_and_only_then(cloud: Cloud) -> None:
-    cloud.runs = [0, None, 0, 1]
+def watched(cloud: Cloud) -> tuple[int, list[str], str]:
+    """Let the small machine watch until the group has been resized; return its exit code, the sizes and its log."""
     process = start("l4.sh", "wake", variables=environment(cloud))
     assert cloud.resized.wait(timeout=60)
     process.terminate()
     code, _, log = finish(process)
-    assert code == 0
-    assert set(cloud.lines()) == {"size 1"}
+    return code, cloud.lines(), log
+
+
+def test_the_small_machine_wakes_the_l4_when_a_run_waits_and_only_then(cloud: Cloud) -> None:
+    cloud.runs = [0, None, 0, 1]
+    code, sizes, log = watched(cloud)
+    assert (code, set(sizes)) == (0, {"size 1"})
     assert "gave no answer; asking again" in log
     assert set(cloud.asked[0]["flow_runs"]["state"]["type"]["any_"]) == {"SCHEDULED", "PENDING"}
-
-
-def watched(cloud: Cloud, sizes: int) -> tuple[list[str], str]:
-    """Let the small machine watch until the group has been resized so often, and give the sizes and what it log."""
-    process = start("l4.sh", "wake", variables=environment(cloud))
-    while len(cloud.lines()) < sizes:
-        assert process.poll() is None
-        cloud.resized.wait(timeout=60)
-        cloud.resized.clear()
-    process.terminate()
-    _, _, log = finish(process)
-    return cloud.lines()[:sizes], log
 
 
 def test_the_small_machine_sends_an_l4_away_that_did_not_go_by_itself(cloud: Cloud) -> None:
     # Two looks without a run do not count any more once one is under way.
     cloud.runs, cloud.under_way, cloud.refusals = [0], [0, 0, 1, 0, 0, 0, 0], 1
-    sizes, log = watched(cloud, 1)
-    assert sizes == ["size 0"]
+    _, sizes, log = watched(cloud)
+    assert sizes[0] == "size 0"
     assert len(cloud.asked) >= 2 * 7
     assert log.count("could not be resized to 0; trying again") == 1
 
 
-def started(
-    cloud: Cloud, fails: str = "", driver: str = "580.95.05", ends_with: str = "0"
-) -> tuple[int, list[str], str]:
-    """Start the L4's machine, and give the exit code, the commands that it ran, and what it log."""
-    variables = operating_system(cloud, driver) | {"STUB_FAILS": fails, "STUB_EXIT": ends_with}
-    script = REPOSITORY / "infra" / "terraform" / "scripts" / "l4-startup.sh"
-    code, _, log = finish(start(str(script), variables=variables))
-    return code, cloud.lines(), log
-
-
 def test_a_machine_whose_container_has_ended_well_leaves_the_groups_size_to_it(cloud: Cloud) -> None:
-    code, lines, _ = started(cloud)
+    script = REPOSITORY / "infra" / "terraform" / "scripts" / "l4-startup.sh"
+    code, _, _ = finish(start(str(script), variables=operating_system(cloud)))
     assert code == 0
-    assert [line for line in lines if line.startswith("docker ")] == [
-        "docker pull",
-        "docker rm",
-        "docker run",
-        "docker wait",
-    ]
-    assert "size 0" not in lines
+    docker = [line for line in cloud.lines() if line.startswith("docker ")]
+    assert docker == ["docker pull", "docker rm", "docker run", "docker wait"]
+    assert "size 0" not in cloud.lines()
 
 
 @pytest.mark.parametrize("script", [("worker.sh", "l4-spot"), ("l4.sh", "work")], ids=["cpu", "l4"])
-def test_a_container_that_is_asked_to_end_waits_for_a_run_that_saves_its_work(
-    cloud: Cloud, script: tuple[str, ...]
-) -> None:
+def test_a_container_asked_to_end_waits_for_its_run_to_save(cloud: Cloud, script: tuple[str, ...]) -> None:
     cloud.runs = [1]
     process = start(*script, variables=environment(cloud, WORKER_WITH_A_RUN))
     while not cloud.lines():
@@ -119,14 +94,11 @@ def test_a_container_that_is_asked_to_end_waits_for_a_run_that_saves_its_work(
     assert cloud.lines()[1:] == ["worker ended", "run saved"]
 
 
-def test_a_command_gets_the_secrets_that_its_environment_names(cloud: Cloud) -> None:
+def test_a_command_gets_the_secrets_that_its_environment_names_or_does_not_run(cloud: Cloud) -> None:
     variables = environment(cloud) | {"MLFLOW_TRACKING_PASSWORD_SECRET": "one/versions/latest"}
     code, out, _ = finish(start("with-secrets.sh", "printenv", "MLFLOW_TRACKING_PASSWORD", variables=variables))
     assert (code, out) == (0, "value of one/versions/latest\n")
     assert "Bearer token" in cloud.authorization
-
-
-def test_a_secret_that_cannot_be_read_is_named_and_the_command_does_not_run(cloud: Cloud) -> None:
     variables = environment(cloud) | {"PREFECT_API_AUTH_STRING_SECRET": "missing/versions/latest"}
     code, out, log = finish(start("with-secrets.sh", "echo", "ran", variables=variables))
     assert (code, out) == (2, "")

@@ -1,11 +1,10 @@
-"""What Terraform makes is closed to the world, narrow in its rights, and complete."""
+"""The machines and buckets that Terraform makes are closed to the world, narrow in their rights, and complete."""
 
 import re
 from collections import defaultdict
 from typing import Any
 
 import hcl2
-import pytest
 
 from flows.runtime.runs import PAGES_VARIABLE
 from schemas.source import REPOSITORY
@@ -57,22 +56,18 @@ def granted() -> dict[str, set[str]]:
     return roles
 
 
-@pytest.mark.parametrize("name", ["state", "serving"])
-def test_a_bucket_is_closed(name: str) -> None:
-    bucket = blocks("resource", "google_storage_bucket")[name]
-    assert bucket["uniform_bucket_level_access"] is True
-    assert unquoted(bucket["public_access_prevention"]) == "enforced"
-
-
-def test_the_bucket_of_the_state_is_versioned_and_never_loses_what_is_live() -> None:
-    bucket = blocks("resource", "google_storage_bucket")["state"]
-    assert bucket["versioning"][0]["enabled"] is True
-    rules = bucket["lifecycle_rule"]
-    deleting = [rule for rule in rules if unquoted(rule["action"][0]["type"]) == "Delete"]
+def test_buckets_are_closed_and_that_of_the_state_never_loses_what_is_live() -> None:
+    buckets = blocks("resource", "google_storage_bucket")
+    for name in ("state", "serving"):
+        assert buckets[name]["uniform_bucket_level_access"] is True
+        assert unquoted(buckets[name]["public_access_prevention"]) == "enforced"
+    assert buckets["state"]["versioning"][0]["enabled"] is True
+    rules = buckets["state"]["lifecycle_rule"]
+    deleting = [rule["condition"][0] for rule in rules if unquoted(rule["action"][0]["type"]) == "Delete"]
     assert deleting
-    for rule in deleting:
-        assert "days_since_noncurrent_time" in rule["condition"][0]
-        assert unquoted(rule["condition"][0]["with_state"]) == "ARCHIVED"
+    for condition in deleting:
+        assert "days_since_noncurrent_time" in condition
+        assert unquoted(condition["with_state"]) == "ARCHIVED"
 
 
 def test_accounts_have_the_roles_that_they_use_and_no_keys() -> None:
@@ -122,26 +117,18 @@ def test_terraforms_state_holds_no_secret() -> None:
     assert not [name for name in blocks("variable", "") if re.search("password|secret|auth", name)]
 
 
-def test_start_up_scripts_read_only_what_terraform_sets() -> None:
-    script = (TERRAFORM / "scripts" / "l4-startup.sh").read_text(encoding="utf-8")
-    metadata = blocks("resource", "google_compute_instance_template")["l4"]["metadata"]
-    read = set(re.findall(r"attribute (tucano-[\w-]+)", script))
-    assert read == {unquoted(name) for name in metadata if unquoted(name).startswith("tucano-")}
-    assert f'--env {PAGES_VARIABLE}="$mlflow_pages"' in script
-    engine = blocks("resource", "google_compute_instance")["engine"]["metadata"]
-    script = (TERRAFORM / "scripts" / "engine-startup.sh").read_text(encoding="utf-8")
-    read = set(re.findall(r"attribute (tucano-[\w-]+)", script))
-    assert read == {unquoted(name) for name in engine if unquoted(name).startswith("tucano-")}
+def test_start_up_scripts_read_only_the_values_that_terraform_sets() -> None:
+    template = blocks("resource", "google_compute_instance_template")["l4"]
+    engine = blocks("resource", "google_compute_instance")["engine"]
+    for machine, file in ((template, "l4-startup.sh"), (engine, "engine-startup.sh")):
+        script = (TERRAFORM / "scripts" / file).read_text(encoding="utf-8")
+        given = {unquoted(name) for name in machine["metadata"] if unquoted(name).startswith("tucano-")}
+        assert set(re.findall(r"attribute (tucano-[\w-]+)", script)) == given
+        assert (f'--env {PAGES_VARIABLE}="$mlflow_pages"' in script) == (machine is template)
     assert unquoted(blocks("variable", "")["mlflow_pages"]["default"]) == "http://localhost:5000"
 
 
-def service() -> dict[str, Any]:
-    body = blocks("resource", "google_cloud_run_v2_service")["gateway"]
-    assert isinstance(body, dict)
-    return body
-
-
-def test_what_serves_reaches_none_of_the_checkpoints() -> None:
+def test_a_machine_that_serves_reaches_none_of_the_checkpoints() -> None:
     members = blocks("resource", "google_storage_bucket_iam_member")
     on = {name: str(body["bucket"]) for name, body in members.items()}
     assert {name for name in on if "bucket.serving[0]" in on[name]} == {"server_serves", "engine_reads", "gateway_logs"}
@@ -150,7 +137,8 @@ def test_what_serves_reaches_none_of_the_checkpoints() -> None:
 
 
 def test_the_gateway_on_cloud_run_is_reached_from_the_network_by_named_callers_alone() -> None:
-    assert unquoted(service()["ingress"]) == "INGRESS_TRAFFIC_INTERNAL_ONLY"
+    service = blocks("resource", "google_cloud_run_v2_service")["gateway"]
+    assert unquoted(service["ingress"]) == "INGRESS_TRAFFIC_INTERNAL_ONLY"
     text = (TERRAFORM / "gateway.tf").read_text(encoding="utf-8")
     assert not re.search(r"allUsers|allAuthenticatedUsers|invoker_iam_disabled", text)
 

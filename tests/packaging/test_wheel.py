@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import pytest
 
-from schemas.config.profiles import PROFILES_FOLDER
 from schemas.source import REPOSITORY
 from tests.flows.test_stage_keys import DIGESTS, STAGES, digests
 
@@ -22,7 +21,12 @@ pytestmark = pytest.mark.integration
 FOLDER: Final = "tucano2_commerce"
 WHOLE: Final = ("constraints", "data", "flows", "infra/profiles", "schemas", "tasks")
 """Folders of the clone that the wheel has with every file."""
-WHERE: Final = "from importlib.util import find_spec\nfrom schemas.source import REPOSITORY\n"
+WHERE: Final = """
+import json
+from importlib.util import find_spec
+from schemas.source import REPOSITORY
+print(json.dumps([str(REPOSITORY), find_spec("benchmarks") is None]))
+"""
 
 
 @dataclass(frozen=True)
@@ -90,17 +94,10 @@ def test_the_wheel_has_every_file_and_one_name_beside_other_packages(installed: 
 
 
 def test_its_code_is_its_own_and_has_the_clones_keys_and_reward_versions(installed: Installed) -> None:
-    code = f"{WHERE}import json\nprint(json.dumps([str(REPOSITORY), find_spec('benchmarks') is None]))"
-    place, no_clone = installed.answer(code)
+    place, no_clone = installed.answer(WHERE)
     assert Path(place).is_relative_to(installed.python.parents[1])
     assert no_clone
     assert installed.answer(DIGESTS, json.dumps(STAGES)) == [*digests(REPOSITORY)]
-
-
-def test_every_profile_is_there(installed: Installed) -> None:
-    said = installed.tucano("retrain", "--profile", "none")
-    assert said.returncode == 2
-    assert f"use one of: {', '.join(sorted(file.stem for file in PROFILES_FOLDER.glob('*.toml')))}," in said.stderr
 
 
 def test_an_older_python_reads_one_sentence(tmp_path: Path) -> None:

@@ -3,22 +3,48 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+from schemas.documents import Rollout
 from schemas.source import REPOSITORY
-from tests.contracts.adapters.rollouts import draw_rollouts, write_rollouts
+from schemas.store.files import read_store
+from tasks.benchmark.folder import BenchmarkItem, write_folder
+from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.sql_qa.sandbox import Databases, copies_of, tables_of
 
 pytestmark = [pytest.mark.adapters, pytest.mark.timeout(1200)]
 
 INTERPRETER = REPOSITORY / ".venv-adapters" / "bin" / "python"
-TOLERANCE = 1e-9
+AUDIT: Final = REPOSITORY / "data" / "audit"
+TOLERANCE: Final = 1e-9
+NOISE: Final = ("", " ", "\n\n", "  \t", "```", '{"', "}", "NULL", "ção", "😀", "\u2028", "DROP TABLE orders;", "1e999")
+
+
+def draw_rollouts() -> list[Rollout]:
+    """Return rollouts of all tasks: each of the audit's with noise around its text, a third of all."""
+    lines = (AUDIT / "rollouts.jsonl").read_text(encoding="utf-8").splitlines()
+    shipped = [Rollout.model_validate_json(line) for line in lines]
+    drawn = [(each, noise) for each in shipped for noise in NOISE][::3]
+    return [each.model_copy(update={"completion": noise + each.completion + noise}) for each, noise in drawn]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A benchmark with an item for each rollout, and `expected.jsonl` with the rewards of the pipeline."""
     folder = tmp_path_factory.mktemp("rollouts")
-    write_rollouts(folder, draw_rollouts())
+    store = read_store(AUDIT / "store")
+    databases = Databases.from_store(store)
+    items, expected = [], []
+    for number, rollout in enumerate(draw_rollouts()):
+        known = {"reference": rollout.reference or {}, "system": TASKS[rollout.task].system}
+        asked = {"id": f"{number:04}", "task": rollout.task, "prompt": rollout.prompt}
+        items.append(BenchmarkItem.model_validate(known | asked))
+        answer = {"id": f"{number:04}", "completion": rollout.completion}
+        expected.append(answer | {"reward": score_rollout(rollout, databases).reward})
+    write_folder(folder, items, [tables_of(copy) for copy in copies_of(store)], {})
+    (folder / "expected.jsonl").write_text("".join(json.dumps(line) + "\n" for line in expected), encoding="utf-8")
     return folder
 
 

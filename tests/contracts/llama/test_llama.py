@@ -1,8 +1,7 @@
 """Real llama.cpp reads an exported GGUF file as the version: its prompts, tokens, answers and log-probabilities.
 
 `make test-llama` makes the environment of llama.cpp and runs this. The files are the shipped stand-in's, which was
-trained, the pretrained Llama's of `make real-model`, where it was made, and, token by token, that of a model with
-SentencePiece's tokenizer, as Tucano2 has it.
+trained, and the pretrained Llama's of `make real-model`, where it was made.
 """
 
 import subprocess
@@ -63,7 +62,7 @@ def _asked(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, A
     return found
 
 
-def _require_same_prompts(client: httpx.Client, original: Original) -> int:
+def _compare_prompts(client: httpx.Client, original: Original) -> int:
     """Require that the server writes and reads every prompt as training did; return how many tokens were compared."""
     compared = 0
     for conversation, text in zip(original.conversations, original.texts, strict=True):
@@ -83,9 +82,7 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if not weights.is_dir():
         pytest.skip("`make real-model` was not run here")
     folder = tmp_path_factory.mktemp("shop") / "prompts"
-    ended = in_this_process(
-        "synthesize", "--source", "simulated", "--count", str(PROMPTS), "--seed", "5", "--out", folder
-    )
+    ended = in_this_process("synthesize", "--count", str(PROMPTS), "--seed", "5", "--out", folder)
     assert ended.returncode == 0, ended.stderr
     rows = read_prompts(folder / "prompts.parquet")[:: 10 if weights == REAL else 1]
     return weights, ask_original(load_exact(weights), weights, rows, None, LONGEST, silent)
@@ -97,7 +94,7 @@ def test_a_trained_model_answers_as_here(precision: Precision, asked: tuple[Path
     write_gguf(weights, file, precision, name="m")
     equal, squares = 0, []
     with _served(file) as client:
-        tokens = _require_same_prompts(client, original)
+        tokens = _compare_prompts(client, original)
         for text, own, weighed in zip(original.texts, original.answers, original.log_probabilities, strict=False):
             request = {"prompt": text, "n_predict": LONGEST, "temperature": 0, "n_probs": 1, "return_tokens": True}
             found = _asked(client, "/completion", {**request, "cache_prompt": False})

@@ -1,4 +1,7 @@
-"""Inputs of a training at a size for tests, and rewards that differ whatever a policy of random weights writes."""
+"""Inputs of a training at a size for tests, and rewards that differ whatever a policy of random weights writes.
+
+As a module of its own it is the train stage's GRPO child with Unsloth's trainer on a CPU.
+"""
 
 import random
 import zlib
@@ -10,10 +13,14 @@ from schemas.config.train import TrainConfig
 from schemas.documents import AUDIT_RECORD_FILE, ScoredRollout
 from schemas.store.files import write_store
 from schemas.tables.prompts import PromptRow, write_prompt_table
+from tasks.policy.child import as_child
 from tasks.policy.generate import Completion
 from tasks.synthesize.simulated import simulate_store
+from tasks.train.children import grpo
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.request import TrainRequest
+from tasks.train.stage import train
+from tests.contracts.unsloth.on_cpu import use_unsloth_on_cpu
 from tests.tasks.train.preflight.test_inputs import RECORD
 from tests.tasks.train.small_request import request_of
 from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
@@ -73,3 +80,10 @@ def _varied(rollout: ScoredRollout) -> ScoredRollout:
     components = {name: zlib.crc32(f"{name}: {rollout.completion}".encode()) % 101 / 100 for name in rollout.components}
     reward = sum(components.values()) / len(components)
     return rollout.model_copy(update={"components": components, "reward": reward})
+
+
+if __name__ == "__main__":
+    with as_child() as (request_file, channel):
+        use_unsloth_on_cpu()
+        vary_rewards()
+        train(request_file, channel, grpo.start)

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.checkpoints.trainings import Result, result_of
+from benchmarks.checkpoints.trainings import result_of
 from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
 from tasks.policy.child import ChildProcess, run_child
@@ -29,7 +28,7 @@ from tests.tasks.train.preflight.test_run import NAMES
 pytestmark = [pytest.mark.unsloth, pytest.mark.timeout(1800)]
 
 UNSLOTH_PYTHON = REPOSITORY / ".venv-unsloth" / "bin" / "python"
-CHILD = "tests.contracts.unsloth.child"
+CHILD = "tests.contracts.unsloth.inputs"
 TOLERANCE = 1e-3
 """Largest difference of a loss or a gradient norm, as a share of TRL's; float32 sums the same in another order."""
 ABSOLUTE = 1e-6
@@ -38,9 +37,6 @@ OWN_FIELDS = ("unsloth_", "vllm_sampling_params")
 """How the fields begin that only Unsloth's configuration has."""
 EVALUATED_IN = "bf16_full_eval"
 """The precision of what the Trainer evaluates, which is nothing: Unsloth sets it to that of the training."""
-
-QUICK_LEASE = {"preemption": {"lease_seconds": 2}}
-"""The killed process's right to its training ends soon."""
 
 
 @dataclass(frozen=True)
@@ -74,76 +70,29 @@ def _first_steps(python: Path, backend: str, request: Path) -> dict[str, Any]:
     return found
 
 
-def test_it_is_unsloths_trainer_that_is_compared_with_trls(steps: Steps) -> None:
+def test_unsloths_trainer_pads_on_the_left_and_logs_a_divergence_that_was_measured(steps: Steps) -> None:
     assert "UnslothGRPOTrainer" in steps.unsloth[PLAIN]["trainer"]
     assert "UnslothGRPOTrainer" not in steps.trl[PLAIN]["trainer"]
-
-
-def test_padding_stays_on_the_left(steps: Steps) -> None:
     assert {found["padding"] for found in steps.unsloth.values()} == {"left"}
+    assert [recipe for recipe, found in steps.unsloth.items() if "kl" in found["figures"]] == ["KL penalty"]
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_recipe_takes_the_steps_that_it_takes_by_trl(recipe: str, steps: Steps) -> None:
-    by_trl, by_unsloth = steps.trl[recipe]["steps"], steps.unsloth[recipe]["steps"]
-    print(f"{recipe}: TRL's loss and gradient norm, and Unsloth's")
-    for expected, found in zip(by_trl, by_unsloth, strict=True):
-        pairs = [(of["loss"], of["grad_norm"]) for of in (expected, found)]
-        print("  " + " | ".join(f"{loss:+.8f} {norm:.8f}" for loss, norm in pairs))
-    assert max(step["grad_norm"] for step in by_trl) > 1e-4, "a step without a gradient compares nothing"
-    for expected, found in zip(by_trl, by_unsloth, strict=True):
-        for figure in {"reward", "completions/mean_length", "loss", "grad_norm"} & expected.keys():
-            assert found[figure] == pytest.approx(expected[figure], rel=TOLERANCE, abs=ABSOLUTE), figure
-
-
-def test_a_divergence_is_logged_where_it_was_measured(steps: Steps) -> None:
-    logged = {recipe: "kl" in found["figures"] for recipe, found in steps.unsloth.items()}
-    assert {recipe for recipe, is_logged in logged.items() if is_logged} == {"KL penalty"}
-
-
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_no_default_of_unsloth_decides(recipe: str, steps: Steps) -> None:
-    by_trl, by_unsloth = steps.trl[recipe]["arguments"], steps.unsloth[recipe]["arguments"]
+def test_a_recipe_steps_as_by_trl_and_by_no_default_of_unsloth(recipe: str, steps: Steps) -> None:
+    trl, unsloth = steps.trl[recipe], steps.unsloth[recipe]
     differing = {
-        name: (by_trl.get(name), value)
-        for name, value in by_unsloth.items()
-        if value != by_trl.get(name) and not name.startswith(OWN_FIELDS) and name != EVALUATED_IN
+        name: (trl["arguments"].get(name), value)
+        for name, value in unsloth["arguments"].items()
+        if value != trl["arguments"].get(name) and not name.startswith(OWN_FIELDS) and name != EVALUATED_IN
     }
     assert differing == {}
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A training, and another of the same request that was killed and resumed."""
-
-    folder: Path
-    uninterrupted: Result
-    killed: Result
-    resumed_at: Sequence[str]
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    folder = tmp_path_factory.mktemp("trained")
-    request = make_request(
-        folder,
-        backend="unsloth",
-        max_steps=12,
-        save_every=1,
-        evaluate_every=1,
-        iterations=2,
-        patience=13,
-        **QUICK_LEASE,
-    )
-    killed = request.model_copy(update={"training": "killed", "output": folder / "resumed-output"})
-    with ThreadPoolExecutor() as pool:
-        whole = pool.submit(_train, request, folder / "uninterrupted")
-        with pytest.raises(Interrupted, match="SIGKILL"):
-            _train(killed, folder / "killed", kill_after=3)
-    whole.result()
-    resumed = _train(killed, folder / "killed")
-    results = [result_of(of, folder / name) for of, name in ((request, "uninterrupted-end"), (killed, "killed-end"))]
-    return Trained(folder, results[0], results[1], resumed)
+    print(f"{recipe}: TRL's loss and gradient norm, and Unsloth's")
+    for expected, found in zip(trl["steps"], unsloth["steps"], strict=True):
+        pairs = [(of["loss"], of["grad_norm"]) for of in (expected, found)]
+        print("  " + " | ".join(f"{loss:+.8f} {norm:.8f}" for loss, norm in pairs))
+        for figure in {"reward", "completions/mean_length", "loss", "grad_norm"} & expected.keys():
+            assert found[figure] == pytest.approx(expected[figure], rel=TOLERANCE, abs=ABSOLUTE), figure
+    assert max(step["grad_norm"] for step in trl["steps"]) > 1e-4, "a step without a gradient compares nothing"
 
 
 def _train(request: TrainRequest, folder: Path, kill_after: int | None = None) -> list[str]:
@@ -167,12 +116,18 @@ def _train(request: TrainRequest, folder: Path, kill_after: int | None = None) -
     return said
 
 
-def test_the_whole_preflight_passes(trained: Trained) -> None:
-    checks = json.loads((trained.folder / "uninterrupted" / PREFLIGHT_FILE).read_text(encoding="utf-8"))["checks"]
-    assert [check["name"] for check in checks] == list(NAMES)
-    assert [check["name"] for check in checks if not check["passed"]] == []
-
-
-def test_a_killed_training_ends_as_an_uninterrupted_one(trained: Trained) -> None:
-    assert len(trained.resumed_at) == 1
-    assert trained.killed.differences(trained.uninterrupted) == []
+def test_the_preflight_passes_and_a_killed_training_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
+    often = {"max_steps": 12, "save_every": 1, "evaluate_every": 1, "iterations": 2, "patience": 13}
+    # The killed process's right to its training ends soon.
+    request = make_request(tmp_path, backend="unsloth", preemption={"lease_seconds": 2}, **often)
+    killed = request.model_copy(update={"training": "killed", "output": tmp_path / "resumed-output"})
+    with ThreadPoolExecutor() as pool:
+        whole = pool.submit(_train, request, tmp_path / "uninterrupted")
+        with pytest.raises(Interrupted, match="SIGKILL"):
+            _train(killed, tmp_path / "killed", kill_after=3)
+    whole.result()
+    assert len(_train(killed, tmp_path / "killed")) == 1
+    checks = json.loads((tmp_path / "uninterrupted" / PREFLIGHT_FILE).read_text(encoding="utf-8"))["checks"]
+    assert [(check["name"], check["passed"]) for check in checks] == [(name, True) for name in NAMES]
+    uninterrupted = result_of(request, tmp_path / "uninterrupted-end")
+    assert result_of(killed, tmp_path / "killed-end").differences(uninterrupted) == []

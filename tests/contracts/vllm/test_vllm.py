@@ -7,10 +7,12 @@ in the trainer's environment; everything before the training runs in this projec
 import json
 import os
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -48,6 +50,14 @@ SIZE: dict[str, Any] = {
     "evaluate_every": 1,
     "preemption": {"notice_url": None},
 }
+ENVIRONMENT = {
+    # In GB, of a cache that its share of a card's memory would be on one.
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    # The trainer computes in the same process.
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
 MEAN_DIFFERENCE = "sampling/sampling_logp_difference/mean"
 MAX_DIFFERENCE = "sampling/sampling_logp_difference/max"
 LARGEST_DIFFERENCE = 1e-3
@@ -55,20 +65,12 @@ LARGEST_DIFFERENCE = 1e-3
 
 
 @dataclass
-class Life:
-    """A child from its start to its end."""
+class Child:
+    """A child from its start to its end, and the folder of its policy."""
 
+    output: Path
     metrics: dict[int, dict[str, float]] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Trained:
-    """A training that came to its end."""
-
-    life: Life
-    """Of its last child."""
-    output: Path
 
     @property
     def adapter(self) -> str:
@@ -85,26 +87,26 @@ def recipe() -> TrainConfig:
     return TrainConfig.model_validate({**published, **SIZE, "interpreter": INTERPRETER, "preflight": limits})
 
 
-def live(request: TrainRequest, folder: Path, kill_after: int = STEPS) -> Life:
+def live(request: TrainRequest, folder: Path, kill_after: int = STEPS) -> Child:
     """Run the child on a request, and kill it when it has reported so many steps, unless they are all."""
-    life = Life()
-    children: list[ChildProcess] = []
+    child = Child(folder / "policy")
+    processes: list[ChildProcess] = []
 
     def metrics(step: int, values: dict[str, float]) -> None:
-        life.metrics.setdefault(step, {}).update(values)
+        child.metrics.setdefault(step, {}).update(values)
         if step == kill_after < STEPS and "loss" in values:
-            os.killpg(children[0].pid, signal.SIGKILL)
+            os.killpg(processes[0].pid, signal.SIGKILL)
 
     run_child(
         "tests.contracts.vllm.child",
-        request,
+        request.model_copy(update={"output": child.output}),
         folder,
         interpreter=request.config.interpreter,
-        progress=lambda _done, _total, text: life.said.append(text),
+        progress=lambda _done, _total, text: child.said.append(text),
         metrics=metrics,
-        started=children.append,
+        started=processes.append,
     )
-    return life
+    return child
 
 
 @pytest.fixture(scope="module")
@@ -117,38 +119,17 @@ def requested(tmp_path_factory: pytest.TempPathFactory) -> TrainRequest:
 
 
 @pytest.fixture(scope="module")
-def environment() -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        # In GB, of a cache that its share of a card's memory would be on one.
-        patch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
-        # The trainer computes in the same process.
-        patch.setenv("VLLM_CPU_OMP_THREADS_BIND", "nobind")
-        patch.setenv("VLLM_NO_USAGE_STATS", "1")
-        patch.setenv("HF_HUB_OFFLINE", "1")
+def uninterrupted(requested: TrainRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
+    """A training to its end, in the environment of this and the other child."""
+    with patch.dict(os.environ, ENVIRONMENT):
         # As on a card, where vLLM compiles; the other tests do not.
-        patch.delenv("TORCHDYNAMO_DISABLE", raising=False)
-        yield
+        os.environ.pop("TORCHDYNAMO_DISABLE", None)
+        yield live(requested, tmp_path_factory.mktemp("uninterrupted"))
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(requested: TrainRequest, environment: None, tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    folder = tmp_path_factory.mktemp("uninterrupted")
-    request = requested.model_copy(update={"output": folder / "policy"})
-    return Trained(live(request, folder), request.output)
-
-
-@pytest.fixture(scope="module")
-def killed(requested: TrainRequest, environment: None, tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    folder = tmp_path_factory.mktemp("killed")
-    request = requested.model_copy(update={"output": folder / "policy", "training": "killed"})
-    with pytest.raises(Interrupted, match="SIGKILL"):
-        live(request, folder, kill_after=2)
-    return Trained(live(request, folder), request.output)
-
-
-def test_each_sampling_has_the_weights_of_its_step(uninterrupted: Trained) -> None:
+def test_each_sampling_has_the_weights_of_its_step(uninterrupted: Child) -> None:
     """Measured on the sampled tokens: a vLLM that did not follow would differ as much as the policy from its base."""
-    metrics = uninterrupted.life.metrics
+    metrics = uninterrupted.metrics
     assert sorted(metrics) == list(range(1, STEPS + 1))
     sampled = {step: values for step, values in metrics.items() if MEAN_DIFFERENCE in values}
     print("\n|log p vLLM - log p trainer| of each token, in nats, beside the policy's divergence from its base:")
@@ -159,15 +140,19 @@ def test_each_sampling_has_the_weights_of_its_step(uninterrupted: Trained) -> No
     assert sampled[max(sampled)]["kl"] > 100 * LARGEST_DIFFERENCE, "the policy has not moved, so nothing is shown"
 
 
-def test_the_base_is_the_same_after_merging_for_each_sampling(uninterrupted: Trained) -> None:
+def test_the_base_is_the_same_after_merging_for_each_sampling(uninterrupted: Child) -> None:
     found = uninterrupted.document(FOUND_FILE)
     print(f"\nbase tensors changed: {found['base_tensors_changed']} of {found['base_tensors']}; calls {found['calls']}")
     assert found["base_tensors"] > 10
     assert found["base_tensors_changed"] == 0
 
 
-def test_a_killed_training_goes_on_and_ends_with_the_same_adapter(killed: Trained, uninterrupted: Trained) -> None:
+def test_a_killed_training_ends_the_same(requested: TrainRequest, uninterrupted: Child, tmp_path: Path) -> None:
+    request = requested.model_copy(update={"training": "killed"})
+    with pytest.raises(Interrupted, match="SIGKILL"):
+        live(request, tmp_path, kill_after=2)
+    killed = live(request, tmp_path)
     assert killed.document(SUMMARY_FILE)["steps"] == STEPS
-    (resumed,) = [text for text in killed.life.said if text.startswith("resumed at step")]
+    (resumed,) = [text for text in killed.said if text.startswith("resumed at step")]
     print(f"\nSIGKILL in step 2, {resumed}; adapter {killed.adapter[:12]}, uninterrupted {uninterrupted.adapter[:12]}")
     assert killed.adapter == uninterrupted.adapter

@@ -1,4 +1,4 @@
-"""`tucano audit` as a person uses it: exit codes, sentences, tables, and what is left on the disk."""
+"""`tucano audit` as a person uses it: exit codes, sentences, tables, and files."""
 
 import json
 import re
@@ -21,25 +21,24 @@ def tucano(*arguments: str | Path) -> Ended:
     return in_this_process("audit", *arguments)
 
 
-def check(sheet: Path, report: Path, *more: str | Path) -> Ended:
+def check(sheet: Path, report: Path, *more: str) -> Ended:
     return tucano("check", sheet, "--rollouts", SHIPPED.rollouts, "--report", report, *more)
 
 
 def test_the_shipped_sheet_passes_and_its_report_is_written(tmp_path: Path) -> None:
-    report = ("--report", tmp_path / "report")
-    ended = in_this_process("audit", "check", SHIPPED.sheet, "--rollouts", SHIPPED.rollouts, *report, "--json")
-    assert ended.returncode == 0, ended.text
+    report = tmp_path / "report"
+    ended = check(SHIPPED.sheet, report, "--json")
+    document = ended.document()
     assert "passed: training may start" in ended.text
-    document = json.loads(ended.stdout)
     assert document["gate"]["passed"]
-    assert document == json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
+    assert document == json.loads((report / "report.json").read_text(encoding="utf-8"))
     page = (REPOSITORY / "docs" / "audit.md").read_text(encoding="utf-8")
     for task, block in document["tasks"].items():
         rho = f"{block['rho']:.3f} │ {block['rho_low']:.3f} to {block['rho_high']:.3f}"
         agreed = f"{block['within_prompt_rho']:.3f} │ {block['alpha']:.3f}"
         probes = f"{len(block['probes'])} of {len(block['probes'])}"
         assert f"│ {task:<10} │ {block['n']:>6} │ {rho} │  {agreed} │ {probes:<10} │ agrees " in page
-    assert {path.name for path in (tmp_path / "report").iterdir()} == FILES
+    assert {path.name for path in report.iterdir()} == FILES
 
 
 def test_a_refusal_shows_reasons_and_ends_with_3(tmp_path: Path) -> None:
@@ -51,26 +50,21 @@ def test_a_refusal_shows_reasons_and_ends_with_3(tmp_path: Path) -> None:
 
 
 def test_a_sheet_is_drawn_and_never_replaced(tmp_path: Path) -> None:
-    ended = tucano("sheet", SHIPPED.rollouts, "--out", tmp_path / "sheet.csv", "--per-task", "12")
-    assert ended.returncode == 0, ended.text
-    assert len(read_rows(tmp_path / "sheet.csv")) == 72
-    again = tucano("sheet", SHIPPED.rollouts, "--out", tmp_path / "sheet.csv", "--per-task", "12")
-    assert again.returncode == 2
-    assert "exists and may hold scores" in again.text
-    ended = check(tmp_path / "sheet.csv", tmp_path / "report")
-    assert "72 of 72 rows have no score" in ended.text
+    sheet = tmp_path / "sheet.csv"
+    draw = ("sheet", SHIPPED.rollouts, "--out", sheet, "--per-task", "12")
+    assert tucano(*draw).returncode == 0
+    assert len(read_rows(sheet)) == 72
+    assert "exists and may hold scores" in tucano(*draw).refusal()
+    assert "72 of 72 rows have no score" in check(sheet, tmp_path / "report").refusal()
 
 
-def test_finds_are_printed_and_written(tmp_path: Path) -> None:
+def test_exploits_are_printed_and_written(tmp_path: Path) -> None:
     with HOLE.planted():
         ended = tucano("attack", "--task", "sentiment", "--evaluations", "2000", "--json", "--out", tmp_path)
-    assert ended.returncode == 0, ended.text
-    document = json.loads(ended.stdout)["sentiment"]
+    document = ended.document()["sentiment"]
     assert document["evaluations"] >= 2_000
     assert {"task", "reward_version", "evaluations", "seconds", "finds"} <= document.keys()
     lines = (tmp_path / "finds-sentiment.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == document["finds"] != []
     for find in document["finds"][:3]:
-        assert f"sentiment {find['identity']}: {find['hits']} of {find['prompts']} prompts" in " ".join(
-            ended.text.split()
-        )
+        assert f"sentiment {find['identity']}: {find['hits']} of {find['prompts']} prompts" in ended.words

@@ -1,6 +1,5 @@
 """`tucano benchmark`: a test is written, a model here is run on it, and its answers are scored."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,10 @@ def tucano(*arguments: str | Path) -> Ended:
 @pytest.mark.integration
 def test_a_model_gets_from_the_questions_to_its_scores(base: Path, tmp_path: Path) -> None:
     folder, answers = tmp_path / "test", tmp_path / "answers.jsonl"
-    written = tucano("write", "--out", folder, "--per-task", "2", "--orders", "300", "--json")
-    assert json.loads(written.stdout)["items"] == dict.fromkeys(TASK_NAMES, 2)
+    written = tucano("write", "--out", folder, "--per-task", "2", "--orders", "300", "--json").document()
+    assert written["items"] == dict.fromkeys(TASK_NAMES, 2)
     run = ("run", folder, "--model", base, "--guided", "forms", "--max-tokens", "4", "--out", answers)
     for _ in range(2):
         assert tucano(*run).returncode == 0
         assert len(answers.read_text(encoding="utf-8").splitlines()) == 2 * len(TASK_NAMES)
-    scored = tucano("score", folder, answers, "--json")
-    assert scored.returncode == 0, scored.stderr
-    assert json.loads(scored.stdout)["tasks"].keys() == set(TASK_NAMES)
+    assert tucano("score", folder, answers, "--json").document()["tasks"].keys() == set(TASK_NAMES)

@@ -3,11 +3,9 @@
 import json
 import os
 import shlex
-import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -21,11 +19,9 @@ from flows.runtime.session import UI_LOCK
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tests.cases import cases_of
-from tests.flows.command import Ended, in_a_process, in_this_process
+from tests.flows.command import in_a_process, in_this_process
 from tests.house import free_port
 
-ANSWER: Final = {"prompt_id": "a", "task": "churn", "prompt": "Pedidos: 3", "completion": '{"churn":true}'}
-ROLLOUT: Final = json.dumps(ANSWER | {"reference": {"churn": True}}) + "\n"
 REFUSED: Final = cases_of(__file__)["REFUSED"]
 """What people mistype or do not have yet."""
 
@@ -50,19 +46,6 @@ def test_each_command_takes_quiet_and_has_an_example_whose_options_it_knows() ->
         named = command if not hasattr(command, "commands") else command.commands[words[2]]
         known = {name for option in named.params for name in option.opts}
         assert {word for word in words if word.startswith("-")} <= known, path
-
-
-def test_a_shell_completes_commands_options_and_profiles() -> None:
-    def completed(words: str, at: int) -> list[str]:
-        asked = {"_TUCANO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(at)}
-        code = "import sys; sys.argv = ['tucano']; from flows.cli import main; main()"
-        ended = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **asked}
-        )
-        return ended.stdout.split()
-
-    assert completed("tucano retr", 1) == ["retrain"]
-    assert "l4-next" in completed("tucano retrain --profile l4-n", 3)
 
 
 def test_the_help_imports_no_command_and_scoring_nothing_heavy() -> None:
@@ -91,9 +74,7 @@ SCORES: Final = [{"prompt_id": f"{n}", "task": "push", "seed": 0, "sample": 0, "
         ("compare a.jsonl b.jsonl", {"torch", "prefect", "mlflow", "polars", "httpx"}, 3),
     ],
 )
-def test_a_quick_command_loads_nothing_heavy_and_makes_no_state(
-    command: str, heavy: set[str], code: int, tmp_path: Path
-) -> None:
+def test_a_quick_command_loads_nothing_heavy(command: str, heavy: set[str], code: int, tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in SCORES), encoding="utf-8")
     child = f"""
@@ -113,44 +94,23 @@ except SystemExit as ended:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl"]
 
 
-def refuses(ended: Ended, sentence: str) -> None:
-    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert sentence in " ".join(ended.stderr.replace("│", "").split())
-
-
 @pytest.mark.parametrize(("arguments", "sentence"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
 def test_a_mistake_is_one_sentence_and_exit_code_2(
     arguments: tuple[str, ...], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refuses(in_this_process(*arguments), sentence)
+    assert sentence in in_this_process(*arguments).refusal()
     assert not list(tmp_path.iterdir())
 
 
 def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path) -> None:
-    assert in_this_process("--version").stdout.startswith("tucano ")
-    (tmp_path / "rollouts.jsonl").write_text(ROLLOUT, encoding="utf-8")
+    answer = {"prompt_id": "a", "task": "churn", "prompt": "Pedidos: 3", "completion": '{"churn":true}'}
+    (tmp_path / "rollouts.jsonl").write_text(json.dumps(answer | {"reference": {"churn": True}}), encoding="utf-8")
     score = ("score", tmp_path / "rollouts.jsonl")
     said = in_this_process(*score)
     before, after = (in_a_process(*words) for words in (("--quiet", *score), (*score, "--quiet")))
     assert "1 rollouts" in said.stdout
     assert (said.stdout, "") == (before.stdout, before.stderr) == (after.stdout, after.stderr)
-
-
-def test_an_interrupted_score_leaves_nothing_and_says_so(tmp_path: Path) -> None:
-    rollouts, scored = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
-    rollouts.write_text(ROLLOUT * 100_000, encoding="utf-8")
-    command = [sys.executable, "-m", "flows", "score", str(rollouts), "--out", str(scored)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while not list(tmp_path.glob(".*")):
-            assert process.poll() is None
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        said = process.communicate()[1]
-    assert process.returncode == 4, said
-    assert "interrupted, and nothing was written" in said
-    assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]
 
 
 def test_a_port_that_is_taken_is_named_with_its_option_and_the_folder_is_free_again(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """`tucano phrases`: a model proposes, a person approves, and the shop's own file grows."""
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -13,31 +12,21 @@ pytestmark = pytest.mark.integration
 ANSWER = "Cheirinho de bolo\nPanela no fogo!\n5 bolos.\nHora de cozinhar."
 
 
-def rival(url: str) -> str:
-    return f'evaluate.rivals=[{{ name = "large", url = "{url}", model = "m" }}]'
-
-
-def test_what_a_model_proposes_and_a_person_approves_becomes_the_shops_own(tmp_path: Path) -> None:
+def test_approved_phrases_that_a_model_proposed_become_the_shops_own(tmp_path: Path) -> None:
     sheet, own = tmp_path / "sheet.csv", tmp_path / "frases.toml"
     with serve(lambda *_: says(ANSWER)) as server:
-        options = ("--set", rival(server.url))
-        asked = ("phrases", "propose", "cozinha", "--count", "2", "--output", str(sheet), "--json", *options)
-        ended = in_this_process(*asked)
-        again = in_this_process(*asked)
-    assert (ended.returncode, again.returncode) == (0, 2), ended.text
-    assert "exists and may be filled in" in again.text
-    assert json.loads(ended.stdout)["proposed"] == ["Cheirinho de bolo.", "Panela no fogo!"]
-    assert "2 were dropped: digits 1" in " ".join(ended.text.split())
+        rival = f'evaluate.rivals=[{{ name = "large", url = "{server.url}", model = "m" }}]'
+        asked = ("phrases", "propose", "cozinha", "--count", "2", "--output", sheet, "--json", "--set", rival)
+        ended, again = in_this_process(*asked), in_this_process(*asked)
+    assert "exists and may be filled in" in again.refusal()
+    assert ended.document()["proposed"] == ["Cheirinho de bolo.", "Panela no fogo!"]
+    assert "2 were dropped: digits 1" in ended.words
     rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines()))
     assert [set(row.items()) >= {("approved", ""), ("by", "")} for row in rows] == [True, True]
     sheet.write_text(sheet.read_text(encoding="utf-8").replace("bolo.,,", "bolo.,sim,Ana"), encoding="utf-8")
     add = ("phrases", "add", sheet)
-    unnamed = in_this_process(*add)
-    assert unnamed.returncode == 2
-    assert "rewards.phrases" in unnamed.stderr
+    assert "rewards.phrases" in in_this_process(*add).refusal()
     added = in_this_process(*add, "--set", f"rewards.phrases={own}")
     assert added.returncode == 0, added.stderr
     assert own.read_text(encoding="utf-8").count("Cheirinho de bolo.") == 1
-    once_more = in_a_process(*add, "--set", f"rewards.phrases={own}")
-    assert once_more.returncode == 2
-    assert "approves nothing new" in once_more.stderr
+    assert "approves nothing new" in in_a_process(*add, "--set", f"rewards.phrases={own}").refusal()

@@ -7,28 +7,21 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 
 import httpx
 import psutil
 import pytest
 
 from tests.flows.command import in_a_process, in_this_process
-from tests.flows.promotable import Promotable, make_promotable
+from tests.flows.promotable import Promotable
 from tests.gateway import wait_for
 from tests.house import free_port
 from tests.serving import SECONDS, Served, serving
+from tests.tasks.lineage.small_world import MODEL
 
 pytestmark = pytest.mark.integration
-MODEL = "tucano2-commerce"
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Promotable:
-    """A state folder with two versions, of which the first is the champion."""
-    world = make_promotable(tmp_path_factory.mktemp("made") / "state")
-    for seed in (1, 2):
-        world.register(world.policy(seed), world.evaluation("promote", str(seed)), "promote", MODEL)
-    return world
 
 
 def _promote(shop: Promotable, version: str) -> None:
@@ -36,33 +29,31 @@ def _promote(shop: Promotable, version: str) -> None:
 
 
 def _arguments(shop: Promotable, port: int) -> list[str]:
-    settings = [
+    settings = (
         f"state.root={shop.root}",
         "serve.golden_prompts=0",
         "serve.follow_seconds=0.2",
         "serve.answer_all=true",
-    ]
+    )
     return ["serve", "--port", str(port), *(part for setting in settings for part in ("--set", setting))]
 
 
 @pytest.fixture(scope="module")
-def served(shop: Promotable) -> Iterator[Served]:
+def served(versions: Promotable) -> Iterator[Served]:
     """A gateway of the first version, until the last test ends it."""
-    _promote(shop, "1")
+    _promote(versions, "1")
     port = free_port()
-    with serving(shop.root, port, _arguments(shop, port)) as served:
+    with serving(versions.root, port, _arguments(versions, port)) as served:
         yield served
 
 
 def test_without_a_champion_or_a_free_port_it_does_not_start(shop: Promotable) -> None:
-    ended = in_a_process(*_arguments(shop, free_port()))
-    assert ended.returncode == 2
-    assert "no version of tucano2-commerce is `champion` yet" in ended.text
+    refused = in_a_process(*_arguments(shop, free_port())).refusal()
+    assert f"no version of {MODEL} is `champion` yet" in refused
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        ended = in_this_process(*_arguments(shop, taken.getsockname()[1]))
-    assert ended.returncode == 2
-    assert "choose another with --port PORT" in ended.text
+        refused = in_this_process(*_arguments(shop, taken.getsockname()[1])).refusal()
+    assert "choose another with --port PORT" in refused
 
 
 def test_a_signal_ends_it_also_while_the_engine_loads(shop: Promotable) -> None:
@@ -84,30 +75,27 @@ def test_a_signal_ends_it_also_while_the_engine_loads(shop: Promotable) -> None:
     assert "Traceback" not in said
 
 
-def test_versions_switch_under_requests_and_each_is_answered_by_one_of_them(shop: Promotable, served: Served) -> None:
+def test_versions_switch_under_requests_and_each_is_answered_by_one(versions: Promotable, served: Served) -> None:
     reviews = ("Chegou quebrado", "Amei, recomendo", "Nada a dizer")
     received: list[httpx.Response] = []
-    asked: list[str] = []
     stop = threading.Event()
 
     def ask() -> None:
-        while not stop.is_set():
-            review = reviews[len(asked) % len(reviews)]
-            asked.append(review)
+        for review in cycle(reviews):
+            if stop.is_set():
+                return
             received.append(served.ask(review))
 
-    clients = [threading.Thread(target=ask) for _ in range(4)]
-    for client in clients:
-        client.start()
-    for version in ("2", "1", "2"):
-        _promote(shop, version)
-        serves = f"{MODEL}/{version}"
-        wait_for(lambda: httpx.get(f"{served.url}/readyz").json()["version"] == serves, SECONDS)  # noqa: B023
-        before = len(received)
-        wait_for(lambda: len(received) > before + 8, SECONDS)  # noqa: B023
-    stop.set()
-    for client in clients:
-        client.join()
+    with ThreadPoolExecutor(4) as clients:
+        asking = [clients.submit(ask) for _ in range(4)]
+        for version in ("2", "1", "2"):
+            _promote(versions, version)
+            serves = f"{MODEL}/{version}"
+            wait_for(lambda: httpx.get(f"{served.url}/readyz").json()["version"] == serves, SECONDS)  # noqa: B023
+            before = len(received)
+            wait_for(lambda: len(received) > before + 8, SECONDS)  # noqa: B023
+        stop.set()
+    assert [each.exception() for each in asking] == [None] * 4
     logged = served.logged()
     assert {response.status_code for response in received} == {200}
     answers = [response.json() for response in received]

@@ -4,14 +4,12 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from flows.runtime.session import prefect_folder
 from schemas import sqlite_file
-from schemas.sqlite_file import SqliteFile
 from tasks.lineage.mlflow.client import local_store
 from tests.flows.command import in_this_process
 from tests.listing import listing
@@ -32,79 +30,41 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("command", [("lineage", TRAINED.prompt_id), ("forget", ANA)])
-def test_what_only_reads_works(state: Path, command: tuple[str, ...]) -> None:
-    ended = in_this_process(*command, "--set", f"state.root={state}")
+def test_a_command_that_only_reads_works(state: Path, command: tuple[str, ...]) -> None:
+    ended = in_this_process(*command, "--state", state)
     assert ended.returncode == 0, ended.text
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("retrain", "--profile", PROFILE), ("forget", ANA, "--apply"), ("ui",)],
-)
-def test_what_writes_is_refused_in_one_sentence(
+@pytest.mark.parametrize("command", [("retrain", "--profile", PROFILE), ("forget", ANA, "--apply"), ("ui",)])
+def test_a_command_that_writes_is_refused_in_one_sentence(
     state: Path, command: tuple[str | Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = listing(state)
-    ended = in_this_process(*command, "--state", state)
-    assert ended.returncode == 2
-    assert str(state) in ended.text
-    assert "Traceback" not in ended.text
+    assert str(state) in in_this_process(*command, "--state", state).refusal()
     assert listing(state) == before
     assert not list(tmp_path.iterdir())
 
 
-COMMANDS = [
-    ("ask", "sentiment", "Chegou quebrado"),
-    ("retrain", "--yes"),
-    ("serve",),
-]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> SqliteFile:
-    """A store of the installed MLflow's, beside a store of artifacts."""
-    file = tmp_path / "state" / "mlflow" / "mlflow.db"
-    file.parent.mkdir(parents=True)
-    (tmp_path / "state" / "artifacts").mkdir()
-    made = local_store(f"sqlite:///{file}")
-    assert made.schema is not None
-    _of_version(file, made.schema.revisions()[0])
-    return made
-
-
-def _of_version(file: Path, revision: str) -> None:
-    with closing(sqlite3.connect(file)) as database, database:
-        database.execute("CREATE TABLE IF NOT EXISTS alembic_version (version_num TEXT)")
-        database.execute("DELETE FROM alembic_version")
-        database.execute("INSERT INTO alembic_version VALUES (?)", [revision])
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_store_in_use_is_waited_for_and_the_command_can_be_repeated(
-    store: SqliteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Sequence[str]
-) -> None:
+@pytest.mark.parametrize("command", [("ask", "sentiment", "Chegou quebrado"), ("retrain", "--yes"), ("serve",)])
+def test_a_store_in_use_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Sequence[str]) -> None:
     monkeypatch.setattr(sqlite_file, "SECONDS_TO_WAIT", 0.1)
     monkeypatch.chdir(tmp_path)
+    state = tmp_path / "state"
+    for folder in ("mlflow", "artifacts"):
+        (state / folder).mkdir(parents=True)
+    store = local_store(f"sqlite:///{state / 'mlflow' / 'mlflow.db'}")
+    assert store.schema is not None
+    with closing(sqlite3.connect(store.path)) as database, database:
+        database.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        database.execute("INSERT INTO alembic_version VALUES (?)", [store.schema.revisions()[0]])
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        ended = in_this_process(*command, "--set", f"state.root={tmp_path / 'state'}")
-    said = " ".join(ended.text.split())
-    assert (ended.returncode, "in use by another process" in said) == (4, True), said
-    assert "run the same command again" in said
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_store_of_another_version_is_refused_with_both_and_stays_as_it_is(
-    store: SqliteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Sequence[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    _of_version(store.path, "abc123")
-    before = sha256(store.path.read_bytes()).digest()
-    ended = in_this_process(*command, "--set", f"state.root={tmp_path / 'state'}")
-    assert store.schema is not None
-    said = " ".join(ended.text.split())
-    assert ended.returncode == 2, said
-    for expected in ("abc123", store.schema.revisions()[0], "copy the file", "mlflow db upgrade"):
-        assert expected in said
-    assert sha256(store.path.read_bytes()).digest() == before
+        in_use = in_this_process(*command, "--state", state).refusal(4)
+    assert "in use by another process" in in_use
+    assert "run the same command again" in in_use
+    with closing(sqlite3.connect(store.path)) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = 'abc123'")
+    before = store.path.read_bytes()
+    assert "abc123" in in_this_process(*command, "--state", state).refusal()
+    assert store.path.read_bytes() == before

@@ -100,9 +100,7 @@ def test_a_forecast_has_the_risk_of_the_profiles_lines_and_its_own_lines_as_reas
     assert said(learned("churn", rows[-5:]), profile(15))["risk_score"] == 0.99
 
 
-def test_equal_rows_and_seeds_are_equal_bytes_and_a_file_gives_the_same_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_rows_and_seeds_are_equal_bytes_and_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_bags(tmp_path) == {}
     monkeypatch.setattr(bags, "MAX_ROWS", 10)
     first, again, other = (learned("sentiment", REVIEWS, seed) for seed in (1, 1, 2))

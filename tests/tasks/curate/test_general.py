@@ -38,6 +38,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "general.jsonl"
 
 
+@pytest.mark.slow
 @given(shuffle=st.randoms(use_true_random=False), copied=st.lists(st.integers(0, 59), max_size=30))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 def test_the_order_of_the_file_decides_nothing(shuffle: random.Random, copied: list[int], file: Path) -> None:

@@ -50,9 +50,7 @@ def trained(validation: Any = FLAT, steps: int = 500, **changes: Any) -> Trained
         (trained(((0, 0.5), (10, 0.7)), 40, stopped_early=True), None),
     ],
 )
-def test_more_steps_are_for_a_curve_that_still_rises_and_for_prompts_that_were_never_sampled(
-    training: Trained, steps: int | None
-) -> None:
+def test_more_steps_are_for_a_rising_curve_and_unsampled_prompts(training: Trained, steps: int | None) -> None:
     expected = [] if steps is None else [f"tucano retrain --set train.max_steps={steps}"]
     assert commands(report(), training) == expected
 
@@ -61,9 +59,7 @@ def test_more_steps_are_for_a_curve_that_still_rises_and_for_prompts_that_were_n
     ("bag", "macro_f1", "place"),
     [((-0.1, -0.02), 0.78, 0), ((-0.1, 0.01), 0.78, 1), ((0.1, 0.2), 0.78, None), ((-0.1, -0.02), 0.4, None)],
 )
-def test_a_bag_of_words_is_taken_where_it_is_right_more_often_and_nothing_speaks_against_it(
-    bag: tuple[float, float], macro_f1: float, place: int | None
-) -> None:
+def test_a_better_bag_of_words_is_taken(bag: tuple[float, float], macro_f1: float, place: int | None) -> None:
     """An interval puts it before more steps; below its floor it may not be promoted."""
     found = commands(report(bag=bag), trained(FLAT, 200), macro_f1)
     expected = ["tucano retrain --set train.max_steps=450"]
@@ -119,24 +115,16 @@ def test_a_command_works_as_printed_with_the_options_of_the_run(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("algorithm", "apart", "a_step"), [("grpo", False, 2.0), ("grpo", True, 4.0), ("dpo", False, 8.0)]
 )
-def test_a_training_says_how_many_prompts_a_step_is_of(
-    algorithm: str, apart: bool, a_step: float, tmp_path: Path
-) -> None:
+def test_a_training_has_its_prompts_a_step(algorithm: str, apart: bool, a_step: float, tmp_path: Path) -> None:
     validation = [{"step": step, "mean_reward": 0.5, "by_task": {"push": 0.5, "churn": 0.5}} for step in (0, 4)]
     training = {"validation": validation, "steps": 4, "stopped_early": False, "audit": {"raters": {"ana": "human"}}}
     (tmp_path / "training.json").write_text(json.dumps(training), encoding="utf-8")
     counts = {name: {"push": 9} for name in ("asked", "made", "minorities")}
     summary = {"source": "simulated", "seed": 1, "store": dict.fromkeys(("orders", "reviews", "products"), 1), **counts}
-    (tmp_path / "summary.json").write_text(
-        json.dumps(summary | {"minority_floor": 0, "warnings": []}), encoding="utf-8"
-    )
-    recipe = {
-        "prompts_per_step": 4,
-        "generations": 8,
-        "iterations": 2,
-        "algorithm": algorithm,
-        "adapter_per_task": apart,
-    }
+    summary |= {"minority_floor": 0, "warnings": []}
+    (tmp_path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    recipe = {"prompts_per_step": 4, "generations": 8, "iterations": 2, "algorithm": algorithm}
+    recipe["adapter_per_task"] = apart
     found = read_trained(tmp_path, {"train": recipe}, tmp_path)
     assert found is not None
     assert (found.prompts_a_step, found.asked, found.scored_by_people) == (a_step, {"push": 9}, True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,7 @@ def replaced_in(value: Any) -> Counter[str]:
     return sum(map(replaced_in, parts), Counter())
 
 
+@pytest.mark.slow
 @given(st.lists(rows(), max_size=4))
 def test_rows_with_something_personal_change_and_no_others(given_rows: list[PromptRow]) -> None:
     scrubbed, wanted = scrub_prompts(prompt_table(given_rows)), []

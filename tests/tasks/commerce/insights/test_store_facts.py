@@ -94,6 +94,7 @@ def test_every_figure_of_a_simulated_store_is_what_its_rows_say_and_months_follo
 
 
 @needs_sample
+@pytest.mark.slow
 def test_every_figure_of_a_real_store_is_what_its_rows_say() -> None:
     check(read_store(SAMPLE))
 

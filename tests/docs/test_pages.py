@@ -1,6 +1,9 @@
+"""Pages name files, headings, commands and calls that are there, and each is reached."""
+
+import ast
 import re
-import tomllib
 import unicodedata
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
@@ -31,13 +34,11 @@ def relative_links(text: str) -> list[str]:
 @cache
 def anchors(file: Path) -> frozenset[str]:
     """Return the anchors of a page's headings, as forges make them."""
-    seen: dict[str, int] = {}
+    seen = Counter[str]()
     found = set()
-    for heading in HEADING.findall(CODE_BLOCK.sub("", file.read_text(encoding="utf-8"))):
-        anchor = as_anchor(heading)
-        count = seen.get(anchor, 0)
-        seen[anchor] = count + 1
-        found.add(f"{anchor}-{count}" if count else anchor)
+    for anchor in map(as_anchor, HEADING.findall(CODE_BLOCK.sub("", file.read_text(encoding="utf-8")))):
+        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
     return frozenset(found)
 
 
@@ -78,15 +79,39 @@ def test_every_page_is_reached_from_the_readme() -> None:
 
 
 def test_the_site_has_every_page() -> None:
-    site = tomllib.loads((REPOSITORY / "zensical.toml").read_text(encoding="utf-8"))["project"]
-    named = {page for entry in site["nav"] for page in _pages(entry)}
+    site = (REPOSITORY / "zensical.toml").read_text(encoding="utf-8")
+    named = set(re.findall(r'"([\w./-]+\.md)"', site.partition("nav = [")[2]))
     assert sorted(page for page in named if not (REPOSITORY / page).is_file()) == []
     docs = {file.relative_to(REPOSITORY).as_posix() for file in (REPOSITORY / "docs").rglob("*.md")}
     assert sorted(docs - named) == []
 
 
-def _pages(entry: dict[str, object]) -> list[str]:
-    found: list[str] = []
-    for value in entry.values():
-        found += [value] if isinstance(value, str) else [page for inner in value for page in _pages(inner)]  # type: ignore[attr-defined]
-    return found
+def test_every_target_that_a_page_names_is_there() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    texts = [file.read_text(encoding="utf-8") for file in markdown_files() if file.name != "CHANGELOG.md"]
+    named = {name for text in texts for name in re.findall(r"(?:`|\$ )make ([a-z][a-z-]*)", text)}
+    assert named <= {*re.findall(r"(?m)^([a-z-]+):.*## ", makefile)}
+
+
+ARCHITECTURE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+LIBRARY_HOP = ("transformers.trainer", "train")
+"""A library's function in the path to a rollout."""
+MOST_HOPS = 12
+MOST_LINES = 4_000
+
+
+def test_each_call_on_the_path_to_a_rollout_is_there_and_they_are_few() -> None:
+    hops = re.findall(r"^\| \d+ \| `(\S+)` \| `(\S+)` \|", ARCHITECTURE, flags=re.MULTILINE)
+    assert 0 < len(hops) <= MOST_HOPS
+    for file, name in set(hops) - {LIBRARY_HOP}:
+        tree = ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
+        functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        assert name in functions, (file, name)
+
+
+def test_an_evening_suffices_for_the_first_reading() -> None:
+    start = ARCHITECTURE.partition("## Where to start reading")[2].partition("## The journey of a prompt row")[0]
+    named = [REPOSITORY / name for name in re.findall(r"`(\w+/[\w/.]+)`", start)]
+    files = [file for path in named for file in (path.glob("*.py") if path.is_dir() else [path])]
+    assert len(files) > 20
+    assert sum(len(file.read_bytes().splitlines()) for file in files) <= MOST_LINES
