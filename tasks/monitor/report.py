@@ -216,7 +216,8 @@ def _draw_means(name: str, daily: pl.DataFrame, page: Page) -> str:
     by_form = shown_by(name, page.drift.by_form) == "form"
     mean = worded("mean form") if by_form else worded("mean reward")
     with canvas(WIDTH, 2.5) as figure:
-        axes = add_axes(figure, left=0.75, right=0.2, bottom=0.35, top=0.32)
+        # Matplotlib's types know no dates.
+        axes: Any = add_axes(figure, left=0.75, right=0.2, bottom=0.35, top=0.32)
         axes.fill_between(days, daily["low"].to_list(), daily["high"].to_list(), color=BLUE, alpha=0.15, linewidth=0)
         axes.plot(days, daily["mean"].to_list(), "o-", color=BLUE, markersize=3.5, linewidth=1.4, label=mean)
         first, last = decimal(daily["mean"][0]), decimal(daily["mean"][-1])

@@ -26,7 +26,7 @@ from tasks.serve.questions import question_of
 from tasks.serve.served_model import CHAMPION
 from tests.gateway import wait_for
 from tests.house import free_port
-from tests.tasks.serve.test_engine_client import healthy
+from tests.tasks.serve.test_engine_client import using
 
 pytestmark = [pytest.mark.vllm, pytest.mark.timeout(1200)]
 
@@ -63,7 +63,7 @@ def vllm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             command, stdout=log, stderr=log, env={**os.environ, **ENVIRONMENT}, start_new_session=True
         )
     try:
-        wait_for(lambda: healthy(f"{url}/v1") or process.poll() is not None, 600)
+        wait_for(lambda: using(f"{url}/v1", lambda client: client.is_healthy()) or process.poll() is not None, 600)
         yield url
     finally:
         end_group(process, 20)

@@ -59,12 +59,12 @@ def read_without_a_question(folder: Path, file: Path) -> tuple[Ended, Store]:
 
 
 def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(tmp_path: Path) -> None:
-    file, profile = write_export(tmp_path, "tickets.csv"), tmp_path / "loja" / "shop.toml"
+    file, profile = write_export(tmp_path, "nps.csv"), tmp_path / "loja" / "shop.toml"
     ended = init(tmp_path, file, "--json")
-    assert ended.document()["tasks"]["sentiment"] == {"rows": 107, "count": 107, "missing": None}
+    assert ended.document()["tasks"]["sentiment"] == {"rows": 80, "count": 80, "missing": None}
     assert load_config(str(profile)).synthesize.files == tmp_path / "loja" / "columns.toml"
     assert f"then: tucano retrain --profile {profile}" in ended.text
-    assert "not recognised: Ticket ID" in ended.text
+    assert "not recognised: Respondido em" in ended.text
     assert "a1@" not in ended.text
     assert "may have been corrected by hand" in init(tmp_path, file).refusal()
     assert init(tmp_path, file, "--force").returncode == 0
@@ -147,7 +147,7 @@ def test_an_export_that_init_maps_is_read_by_synthesize(tmp_path: Path, name: st
         assert store.orders["order_status"].to_list() == ["delivered", "shipped", "canceled", "canceled"] * 20
         assert (store.items.height, store.customers["customer_state"].unique().to_list()) == (2 * ROWS, ["SP"])
     elif rows:
-        # A complaint of one star, and a ticket that was rated well.
+        # A complaint of one star or of five points, and a ticket that was rated well.
         number, polarity = (0, "positive") if name == "tickets.csv" else (5, "negative")
         assert [row.reference["polarity"] for row in rows if opinion(number) in row.prompt] == [polarity]
     said = "70 of 80 reviews could be used for sentiment; 10 have no text"
@@ -171,11 +171,17 @@ def test_a_file_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
         assert said in ended.words
 
 
-def test_reviews_of_which_little_can_be_learned_say_so(tmp_path: Path) -> None:
-    rows = [["Comentário", "Nota"], *([f"O produto {n} chegou antes do prazo", str(1 + n % 5)] for n in range(12))]
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ([f"El producto {n} llegó roto y nadie responde, muy mal" for n in range(80)], "is hardly in Portuguese"),
+        ([f"O produto {n} chegou antes do prazo" for n in range(12)], "only 12 different texts, and 60 are the least"),
+    ],
+)
+def test_reviews_of_which_little_can_be_learned_say_so(tmp_path: Path, texts: list[str], said: str) -> None:
+    rows = [["Comentário", "Nota"], *([text, str(1 + n % 5)] for n, text in enumerate(texts))]
     ended = init(tmp_path, write_export(tmp_path, "avaliacoes.csv", rows), "--task", "sentiment")
-    assert ended.returncode == 0, ended.text
-    assert "only 12 different texts, and 60 are the least" in ended.words
+    assert (ended.returncode, said in ended.words) == (0, True), ended.text
     assert "extraction" not in ended.text + (tmp_path / "loja" / "columns.toml").read_text(encoding="utf-8")
 
 
