@@ -212,9 +212,9 @@ def _day(written: str) -> str:
 
 def _draw_means(name: str, daily: pl.DataFrame, page: Page) -> str:
     """Draw the mean of each day with its interval, beside the baseline."""
-    days, series, floor = daily["day"].to_list(), page.drift.rewards.get(name), page.config.floor
-    by_form = shown_by(name, page.drift.by_form) == "form"
-    mean = worded("mean form") if by_form else worded("mean reward")
+    days, floor = daily["day"].to_list(), page.config.floor
+    series: Any = page.drift.rewards.get(name)  # matplotlib's types have no dates
+    mean = worded("mean form") if shown_by(name, page.drift.by_form) == "form" else worded("mean reward")
     with canvas(WIDTH, 2.5) as figure:
         # Matplotlib's types know no dates.
         axes: Any = add_axes(figure, left=0.75, right=0.2, bottom=0.35, top=0.32)
