@@ -57,12 +57,7 @@ class Bug:
 
 def _edit(patch: pytest.MonkeyPatch, name: str, whole: str, broken: str) -> None:
     found: Any = resolve_name(f"{PACKAGE}{name}")
-<<<<<<< HEAD
-    getter: Any = found.fget if isinstance(found, property) else found
-    function: Any = inspect.unwrap(getter)
-=======
     function: Any = inspect.unwrap(getattr(found, "fget", found))
->>>>>>> h/commerce
     source = textwrap.dedent(inspect.getsource(function))
     if source.count(whole) != 1:
         raise LookupError(f"{name} has not `{whole}` once; plant the bug where the code is now")
