@@ -2,9 +2,11 @@
 
 import json
 import signal
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,12 +23,7 @@ from flows.remote import inference, training
 from flows.runtime.session import mlflow_store, open_recorder, open_store
 from flows.stages import child_pool, remote
 from flows.stages.answers import Answering
-from flows.stages.remote import (
-    REMOTE_FOLDER,
-    RemoteRequest,
-    run_deployment_of,
-    wait_for,
-)
+from flows.stages.remote import REMOTE_FOLDER, RemoteRequest, run_deployment_of, wait_for
 from flows.stages.runner import Session, StageResult
 from flows.stages.train import train
 from schemas.artifact import ArtifactKind
@@ -46,15 +43,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 
 
 def request_of(name: str) -> RemoteRequest:
-    return RemoteRequest(
-        what="training",
-        stage="train",
-        function="train",
-        call={},
-        artifacts={},
-        stage_key=name,
-        pipeline_run="0" * 32,
-    )
+    named: dict[str, Any] = {"what": "training", "stage": "train", "function": "train", "pipeline_run": "0" * 32}
+    return RemoteRequest(**named, call={}, artifacts={}, stage_key=name)
 
 
 @flow
@@ -142,7 +132,7 @@ def test_a_server_that_is_away_is_waited_for_and_then_reported(monkeypatch: pyte
         if len(looks) == 3:
             monkeypatch.setattr(remote, "SECONDS_OF_SILENCE", -1.0)
 
-    monkeypatch.setattr("flows.stages.remote.time.sleep", rest)
+    monkeypatch.setattr(remote, "time", SimpleNamespace(monotonic=time.monotonic, sleep=rest))
     with (
         answering({f"/api/flow_runs/{run}": (500, "")}) as server,
         prefect_state(f"{server.url}/api", tmp_path),
@@ -170,7 +160,8 @@ def test_cancelling_a_retraining_cancels_its_training_and_an_interruption_does_n
     def terminate(_: float) -> None:
         raise TerminationSignal(signal.SIGTERM)
 
-    monkeypatch.setattr("flows.stages.remote.time.sleep", terminate)
+    # Not the client's own, which waits between its tries.
+    monkeypatch.setattr(remote, "time", SimpleNamespace(monotonic=time.monotonic, sleep=terminate))
     with get_client(sync_client=True) as client:
         chain, trains = (client.create_flow_run(empty, state=Running()).id for _ in range(2))
         stage = client.create_task_run(step, chain, "train-0")
