@@ -81,6 +81,5 @@ def strike(root: Path, blow: Blow, log: Path) -> tuple[int, float, list[str]]:
     if blow.then is not None:
         time.sleep(1)
         run.send_signal(blow.then)
-    # Longer than is allowed, to see how long.
     exit_code = run.wait(4 * SECONDS_TO_LEAVE)
     return exit_code, time.monotonic() - began, log.read_text(encoding="utf-8").splitlines()[known:]
