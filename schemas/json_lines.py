@@ -46,6 +46,8 @@ def stream_lines(
                         "line, each with a line feed after it"
                     )
                 text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+                if b"\0" in text:
+                    raise InputError(f"{what} {path}: line {number} has NUL bytes, as UTF-16 has; save it as UTF-8")
                 if not text.strip():
                     # Blank lines at the end are no fault.
                     blank += 1

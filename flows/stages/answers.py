@@ -89,9 +89,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         adapter = store.path(who.policy.sha256) if who.policy and not who.merged else None
         where: dict[str, Any] = {"dataset": dataset.path, "work": folder, "output": output}
         request = AnswerRequest(**decoding, **where, base=store.path((who.merged or who.base).sha256), policy=adapter)
-        worker = session.run_child(stage, request, folder, progress)
-        shutil.rmtree(folder.parent, ignore_errors=True)
-        return worker
+        return session.run_child(stage, request, folder, progress)
 
     stage = Stage(
         name=f"{STAGE}-{who.name}",
@@ -108,7 +106,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
     folder = _batches_folder(session, stage)
     given = {"base": who.base, **inputs, **stage.order_only_inputs}
     call: dict[str, Any] = {"name": who.name, "guided": who.guided, "general": who.general}
-    return run_stage(placed(stage, session, "answer", given, **call), session)
+    return _answered(placed(stage, session, "answer", given, **call), session, folder)
 
 
 def answer_rival(session: Session, dataset: StageResult, plan: StageResult, rival: RivalConfig) -> StageResult:
@@ -117,7 +115,6 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         answer_by_rival(rival, dataset.path, **decoding, work=folder, output=output, progress=progress)
-        shutil.rmtree(folder.parent, ignore_errors=True)
 
     stage = Stage(
         name=f"{RIVAL_STAGE}-{rival.name}",
@@ -131,7 +128,14 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
         summary=_figures,
     )
     folder = _batches_folder(session, stage)
-    return run_stage(stage, session)
+    return _answered(stage, session, folder)
+
+
+def _answered(stage: Stage, session: Session, batches: Path) -> StageResult:
+    """Run the stage, and remove its batches only once the artifact is there."""
+    result = run_stage(stage, session)
+    shutil.rmtree(batches.parent, ignore_errors=True)
+    return result
 
 
 def _decoding(config: Config) -> dict[str, Any]:

@@ -143,7 +143,7 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
 def _golden(config: Config, parts: VersionParts) -> list[GoldenPrompt]:
     store = open_store(config)
     try:
-        answers = parts.answers(store)
+        answers = parts.answers()
         store.verify(answers.sha256)
     except ArtifactDamaged as error:
         raise InputError(

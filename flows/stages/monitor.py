@@ -86,7 +86,7 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
 def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
     names, store = session.config.promote, session.store
     parts = version_parts(session.config, store, None)
-    answers = verified_record(store, parts.answers(store).sha256, parts.what)
+    answers = verified_record(store, parts.answers().sha256, parts.what)
     inputs = {"evaluation": parts.evaluation, "answers": answers}
     if parts.store is not None:
         # Only to run queries on; without it SQL answers are not scored, and the report says so.

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -188,22 +189,36 @@ class VersionParts:
 
     version: PolicyVersion
     what: str
-    policy: ArtifactRecord
-    merged: str | None
-    """The sha256 of the policy merged into its base, not verified; None where each task has an adapter of its own."""
-    dataset: str
-    """The sha256 of its dataset, not verified."""
+    artifacts: ArtifactStore
     store: Path | None
     """Folder of the store that its prompts are about; None where it is gone."""
     decoding: Decoding
     spec: SpecName
     evaluation: ArtifactRecord
 
-    def answers(self, store: ArtifactStore) -> ArtifactRecord:
+    @cached_property
+    def policy(self) -> ArtifactRecord:
+        """The policy, verified where it is asked for: monitoring needs none."""
+        return verified_record(self.artifacts, self.version.policy, f"the policy of {self.what}")
+
+    @cached_property
+    def merged(self) -> str | None:
+        """The sha256 of the policy merged into its base, not verified; None where each task has its own adapter."""
+        made_from = {"base": self.policy.inputs["base"], "policy": self.policy.sha256}.items()
+        return next(
+            (each.sha256 for each in self.artifacts.records("merged") if made_from <= each.inputs.items()), None
+        )
+
+    @property
+    def dataset(self) -> str:
+        """The sha256 of its dataset, not verified."""
+        return self.policy.inputs["dataset"]
+
+    def answers(self) -> ArtifactRecord:
         """Return the version's own answers to the test split, among those that its evaluation compared."""
-        evaluation, policy = self.evaluation, self.policy.sha256
+        evaluation, policy = self.evaluation, self.version.policy
         for role, sha256 in evaluation.inputs.items():
-            if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == policy:
+            if role.startswith("answers-") and (record := self.artifacts.record(sha256)).inputs.get("policy") == policy:
                 return record
         raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {policy}")
 
@@ -222,16 +237,12 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         )
     what = f"version {version.version} of {names.model_name}"
     evaluation = verified_record(store, version.evaluation, f"the evaluation of {what}")
-    policy = verified_record(store, version.policy, f"the policy of {what}")
     shop = evaluation.inputs.get("prompts")
     known = evaluation.config or config.model_dump(mode="json")  # A record of long ago has none.
-    wanted = {"base": policy.inputs["base"], "policy": policy.sha256}
     return VersionParts(
         version=version,
         what=what,
-        policy=policy,
-        merged=next((each.sha256 for each in store.records("merged") if wanted.items() <= each.inputs.items()), None),
-        dataset=policy.inputs["dataset"],
+        artifacts=store,
         store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
         decoding=evaluated_decoding(known),
         spec=known["rewards"]["spec"],

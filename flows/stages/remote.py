@@ -6,6 +6,7 @@ interrupted run attaches to the work under way, or takes its result. Both machin
 """
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 
 SECONDS_BETWEEN_LOOKS: Final = 5.0
+SHA256: Final = re.compile(r"[0-9a-f]{64}")
 SECONDS_OF_SILENCE: Final = 900.0
 """How long Prefect's server may be unreachable during a run: long enough for an upgrade."""
 TIME_TO_COME_BACK: Final = timedelta(minutes=5)
@@ -94,9 +96,13 @@ class Exchange:
 
     def read(self, request: RemoteRequest) -> ArtifactRecord | None:
         """Return what an answer names; None where the work is still to be done, or its result is not whole."""
-        note = self.shared.note(request.note)
+        note = (self.shared.note(request.note) or b"").decode(errors="replace")
+        if not note:
+            return None
         try:
-            return None if note is None else self.fetch(note.decode(errors="replace"))
+            if SHA256.fullmatch(note) is None:
+                raise ArtifactDamaged(f"the note {request.note} names no artifact")
+            return self.fetch(note)
         except (NotShared, ArtifactDamaged) as error:
             warn(f"{error}; it is made again", request.stage)
             return None
@@ -133,6 +139,8 @@ def placed(
         return stage
 
     def ask() -> ArtifactRecord:
+        if session.fresh is None and (made := _made_before(session, stage)) is not None:
+            return made
         artifacts, exchange = {role: record.sha256 for role, record in given.items()}, open_exchange(config)
         of_run: dict[str, Any] = {"pipeline_run": session.run, "fresh": session.fresh, "artifacts": artifacts}
         made_by: dict[str, Any] = {"function": function, "call": call, "stage_key": stage.key}
@@ -149,6 +157,19 @@ def placed(
         return found
 
     return replace(stage, elsewhere=ask)
+
+
+def _made_before(session: Session, stage: Stage) -> ArtifactRecord | None:
+    """Return the newest whole artifact of a stage that this machine has: of the same code, settings and inputs."""
+    made_from = {role: record.sha256 for role, record in stage.inputs.items()}
+    roles = stage.inputs.keys() | stage.order_only_inputs.keys()
+    for record in session.store.records(stage.kind):
+        is_same = (record.code_version, record.config_digest) == (stage.code_version, stage.config_digest)
+        # A base's answers and those of an adapter beside it are of one base.
+        is_same = is_same and record.inputs.keys() == roles and made_from.items() <= record.inputs.items()
+        if is_same and session.store.is_whole(record.sha256):
+            return record
+    return None
 
 
 def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -> None:

@@ -164,11 +164,11 @@ def step_log(run: StageRun, training: str) -> Iterator[Metrics]:
 
     try:
         yield log_step
-    except BaseException as error:
+    except BaseException:
         try:
             run.log_steps(waiting)
-        except Exception as second:
-            raise error from second
+        except Exception as second:  # noqa: BLE001 - the caller must see the error that ended the training
+            warn(f"MLflow could not record the last metrics: {second}", training)
         raise
     run.log_steps(waiting)
 
@@ -227,11 +227,11 @@ def _child_folder(session: Session, request: TrainRequest, mlflow_run: StageRun,
 
     try:
         yield folder
-    except BaseException as error:
+    except BaseException:
         try:
             keep()
-        except Exception as second:
-            raise error from second
+        except Exception as second:  # noqa: BLE001 - the caller must see the error that ended the training
+            warn(f"MLflow could not keep what the training said of itself: {second}", STAGE)
         raise
     keep()
     shutil.rmtree(folder)

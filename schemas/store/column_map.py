@@ -259,5 +259,8 @@ def _first_fault(error: ValidationError) -> str:
     """Describe the first fault and its place: a map holds names only, so that values may be shown."""
     fault = error.errors(include_url=False)[0]
     place = ".".join(str(part + 1) if isinstance(part, int) else part for part in fault["loc"]) or "the document"
+    if fault["type"] == "extra_forbidden":
+        keys = sorted({name for model in (ColumnMap, MappedPrompts, MappedTableFile) for name in model.model_fields})
+        return f"{place} is no key of it; the keys are {', '.join(keys)}"
     found = f" (it is {fault['input']!r})" if isinstance(fault["input"], str) else ""
     return f"{place}: {fault['msg'].removeprefix('Value error, ')}{found}"

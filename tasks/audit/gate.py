@@ -17,8 +17,8 @@ Failed = tuple[str, dict[str, Any]]
 AuditVerdict = Literal["agrees", "disagrees", "uncertain", "too few scores", "rubric broken", "probe failed"]
 OBJECTIONS: Final = {
     "scores": "{n} scores, {needed} are needed",
-    "alpha": "the rubric is broken: raters do not agree with each other, alpha is {alpha}, {needed} is needed over "
-    "{overlap} completions",
+    "alpha": "the rubric is broken: alpha, the raters' agreement, is {alpha}, {needed} is needed over {overlap} "
+    "completions",
     "no_numbers": "{n} rewards are no finite number",
     "constant": "rewards or scores are constant, so nothing can agree",
     "rho": "rho is {rho}, {needed} is needed",

@@ -14,7 +14,7 @@ import orjson
 
 from schemas.config.section import EndpointSection
 from schemas.errors import InputError
-from schemas.json_lines import read_json_lines
+from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
 from schemas.tasks import Guided
 from tasks.benchmark.answers import BenchmarkAnswer
@@ -37,15 +37,16 @@ class KeptAnswers:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
             whole = path.read_bytes().rfind(b"\n") + 1
-            os.truncate(path, whole)
         except OSError as error:
             raise InputError(f"answers {path} cannot be written ({error.strerror}); give another file") from None
-        known = read_json_lines(path, BenchmarkAnswer, "answers") if whole else ()
+        known = [*stream_json_lines(path, BenchmarkAnswer, "answers", size=whole)] if whole else []
         if other := next((answer for answer in known if answer.source != source), None):
             raise InputError(
                 f"answers {path} are of {str(other.source)[:200]!r} and not of {source!r}; give another file, or "
                 "remove this one"
             )
+        # Not before it is known to be a file of ours.
+        os.truncate(path, whole)
         self.ids = {answer.id for answer in known}
 
     def add(self, answer: BenchmarkAnswer) -> None:

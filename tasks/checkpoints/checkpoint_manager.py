@@ -142,6 +142,10 @@ class CheckpointManager:
         else:
             self._uploader.submit(_Upload(folder, step, "newest"), "newest")
 
+    def retry_best_pin(self, folder: Path, step: int) -> None:
+        """Mirror and pin the best checkpoint of an earlier segment, which ended before doing so."""
+        self._uploader.submit(_Upload(folder, step, "best"), "best")
+
     def leave(self) -> None:
         """Schedule the mirroring of the last finished step, and no other work that can wait."""
         self._leaving = True

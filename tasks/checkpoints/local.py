@@ -98,6 +98,14 @@ class LocalCheckpoints:
                 return LocalCheckpoint(folder, manifest)
         return None
 
+    def of_step(self, step: int) -> LocalCheckpoint | None:
+        """Return the newest verified checkpoint of a step; None without one."""
+        for folder in self._folders():
+            place = parse_name(folder.name.removeprefix(CHECKPOINT))
+            if place is not None and place[0] == step and (manifest := self._read_or_warn(folder)) is not None:
+                return LocalCheckpoint(folder, manifest)
+        return None
+
     def keep(self, last: int, but: Collection[Path] = ()) -> None:
         """Remove all but the newest `last` checkpoints of this training and `but`, and what a killed write left."""
         if last < 1:

@@ -169,7 +169,7 @@ def _unreadable(what: str, folder: Path, error: Exception) -> InputError:
     else:
         first = re.split(r"(?<=[.!?])\s", (str(error).splitlines() or [""])[0])[0]
         shown = re.sub(r"\W*https?://\S*", "", first)[:LONGEST_REASON].rstrip(" .:;,")
-        reason = f"its files are damaged or of another kind ({type(error).__name__}: {shown})"
+        reason = f"its files are missing, damaged or of another kind ({type(error).__name__}: {shown})"
     remedy = "train it again" if what == "LoRA adapter" else "give the folder of a whole downloaded model"
     return InputError(f"no {what} can be read from {folder}: {reason}; {remedy}")
 

@@ -24,6 +24,7 @@ async def follow(
     Each switch and each refusal is logged and counted; the registry is looked at every so many seconds.
     """
     refused: str | None = None
+    unloaded: str | None = None
     is_away = False
     retiring: set[asyncio.Task[None]] = set()
 
@@ -50,7 +51,9 @@ async def follow(
                 metrics.switches.labels("refused").inc()
                 continue
             except Exception as error:  # noqa: BLE001 - a full disk or a registry that went away may come back
-                _log.error("version %s cannot be loaded now (%r); version %s goes on", number, error, serving)
+                if number != unloaded:
+                    _log.error("version %s cannot be loaded now (%r); version %s goes on", number, error, serving)
+                unloaded = number
                 continue
             old, answering.deployment = answering.deployment, new
             _log.warning("version %s takes over from version %s", number, serving)

@@ -23,6 +23,8 @@ from tasks.synthesize.review_text import write_message, write_title
 from tasks.synthesize.shopping import CLOSING, Order, Shopper, draw_shopper
 
 Row = tuple[Any, ...]
+ROWS_AT_ONCE: Final = 5_000
+"""Rows of a table that are Python objects at once, so that a large store needs little memory."""
 INSTALMENTS: Final = (28, 16, 14, 10, 8, 6, 3, 8, 1, 10)
 """Weights of one to ten instalments of a card payment, after Olist, if the total allows as many."""
 _KINDS: Final = (("credit_card", "voucher", "debit_card"), (94.5, 3.5, 2))
@@ -33,6 +35,14 @@ def simulate_store(orders: int, generator: random.Random) -> Store:
     catalogue = draw_catalogue(orders, generator)
     # In the order of each table's columns.
     rows: dict[str, list[Row]] = {table: [] for table in FILE_NAMES}
+    frames: dict[str, list[pl.DataFrame]] = {table: [] for table in FILE_NAMES}
+
+    def keep(fewest: int) -> None:
+        for table, some in rows.items():
+            if len(some) >= fewest:
+                frames[table].append(pl.DataFrame(some, TABLES[table].types, orient="row"))
+                some.clear()
+
     for shopper in _draw_shoppers(orders, catalogue, generator):
         rows["customer_hazards"].append((shopper.customer_unique_id, shopper.hazard, shopper.churned))
         for order in shopper.orders:
@@ -41,10 +51,12 @@ def simulate_store(orders: int, generator: random.Random) -> Store:
             rows["items"] += _items(order)
             rows["payments"] += _payments(order, generator)
             _review(shopper, order, rows, generator)
+        keep(ROWS_AT_ONCE)
     rows["products"] += _products(catalogue)
     rows["sellers"] += _sellers(catalogue)
     rows["category_translation"] += ((category.name, category.english) for category in CATEGORIES)
-    return Store(**{table: pl.DataFrame(rows[table], TABLES[table].types, orient="row") for table in FILE_NAMES})
+    keep(0)
+    return Store(**{table: pl.concat(some, rechunk=True) for table, some in frames.items()})
 
 
 def _draw_shoppers(orders: int, catalogue: Catalogue, generator: random.Random) -> Iterator[Shopper]:

@@ -193,6 +193,8 @@ def _prepare(
         _check(inputs, started.trainer, held.folder)
         return _Prepared(started, selection, alarms)
     checkpointer.restore(checkpoint)
+    if selection.best is not None:
+        held.retry_best_pin(selection.best.step)
     # Where nothing is left to train, the Trainer would take one more step before it noticed.
     over = held.step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
     ended = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE)) if over else None

@@ -55,6 +55,8 @@ def spoil(right: str, generator: random.Random) -> str:
 
 def push_grammar(phrases: CampaignPhrases) -> str:
     """Return the grammar of the templates that these phrases make, no word of which is said twice."""
+    if not phrases.cores:
+        return ""
     openers = (*phrases.own, *phrases.general)
     places = [set[str]().union(*map(content_words, texts)) for texts in (openers, phrases.cores, phrases.closers)]
     # Openers differ by the words that a later phrase has too.

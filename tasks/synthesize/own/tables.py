@@ -209,7 +209,9 @@ def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Seque
             group = read.join(several.head(1).select(key), on=key, how="semi").drop_nulls(name)
             first, second = group.unique(name, keep="first", maintain_order=True)[ROW][:2]
             cells = own.place(file)
-            hint = "; map review_id, too" if file.table == "reviews" else ": correct one of them"
+            hint = (
+                "; map review_id, too" if file.table == "reviews" and name != "review_id" else ": correct one of them"
+            )
             raise InputError(
                 f"{file.path}: {cells.row(first)} and {cells.row(second)} have the same {' and '.join(key)} in table "
                 f"{file.table} and another {name}{_more(several.height)}; an id names one row{hint}"

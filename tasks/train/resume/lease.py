@@ -14,10 +14,10 @@ from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError, Interrupted
 from tasks.checkpoints import segments
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.checkpoint_manager import CheckpointManager
+from tasks.checkpoints.checkpoint_manager import BEST, CheckpointManager
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoint, LocalCheckpoints
-from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.manifest import Manifest, parse_name
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.segments import Ended
 from tasks.policy.child import Channel
@@ -39,6 +39,7 @@ class TrainingLease:
 
     mirror: Mirror
     lease: Lease
+    local: LocalCheckpoints
     keeper: CheckpointManager
     folder: Path
     """Folder of the request."""
@@ -65,6 +66,12 @@ class TrainingLease:
     def newest_step(self) -> int:
         """Return the newest step kept here or in the mirror; 0 if none is."""
         return max(self.step, self.keeper.newest_step or 0)
+
+    def retry_best_pin(self, step: int) -> None:
+        """Pin the best checkpoint in the mirror, in case the previous segment wrote it and died before pinning."""
+        place = parse_name(self.mirror.pins().get(BEST, ""))
+        if (place is None or place[0] != step) and (written := self.local.of_step(step)) is not None:
+            self.keeper.retry_best_pin(written.folder, step)
 
     def write_segments(self) -> None:
         """Write the machines of all segments beside the request."""
@@ -113,7 +120,7 @@ def acquire_training(
         if checkpoint is not None:
             mirrored = checkpoint.name.endswith(tuple(manifest.name for manifest in mirror.manifests()))
             keeper.resume_from(checkpoint, step, mirrored=mirrored)
-        held = TrainingLease(mirror, lease, keeper, folder, checkpoint, step)
+        held = TrainingLease(mirror, lease, local, keeper, folder, checkpoint, step)
         held.write_segments()
     except BaseException:
         lease.release()

@@ -32,7 +32,7 @@ def read(folder: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("task =", "taks =", "prompts.1.taks: Extra inputs are not permitted"),
+        ("task =", "taks =", "prompts.1.taks is no key of it; the keys are columns, "),
         ('"orders"', '"order"', "tables.1.table: Input should be 'orders'"),
         ('"data"\n', '"data"\norder_approved_at = "data"\n', "is both order_purchase_timestamp and order_approved_at"),
         ('"comentario"', '"sentimento"', "is both review and reference.polarity, so that the answer would"),

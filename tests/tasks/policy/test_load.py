@@ -95,7 +95,7 @@ def test_a_folder_that_is_not_there_or_lacks_a_part_is_refused(base: Path, tmp_p
 def test_a_damaged_or_unknown_model_is_one_sentence(base: Path, tmp_path: Path, file: str, content: bytes) -> None:
     folder = copy_of(base, tmp_path / "damaged")
     (folder / file).write_bytes(content)
-    assert "its files are damaged or of another kind" in refusal(folder)
+    assert "its files are missing, damaged or of another kind" in refusal(folder)
 
 
 def test_weights_that_are_missing_are_refused_and_not_drawn_at_random(base: Path, tmp_path: Path) -> None:
