@@ -56,6 +56,9 @@ _WITH_TABLE: Final = re.compile(
 )
 _LIST_ITEM: Final = re.compile(r",|\bJOIN\b", re.IGNORECASE)
 _EXPLAIN: Final = re.compile(r"(?:\s|;|--[^\n]*\n|(?>/\*.*?\*/))*+EXPLAIN\b", re.IGNORECASE | re.DOTALL)
+_BETWEEN_TOKENS: Final = re.compile(
+    r"""'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|((?:[ \t\n\f\r]|--[^\n]*|(?>/\*.*?\*/))+)""", re.DOTALL
+)
 _FORBIDDEN: Final = re.compile("not authorized|user-defined function raised exception")
 
 
@@ -191,7 +194,9 @@ class Databases:
     """Copies of one store with different rows: a query that is right by luck on one is wrong on another."""
 
     copies: tuple[Database, ...] = field(repr=False)
-    _references: dict[str, tuple[Execution, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _references: dict[tuple[str, bool, bool], tuple[Execution, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @classmethod
     def from_store(cls, store: Store) -> "Databases":
@@ -213,14 +218,18 @@ class Databases:
         return self.copies[0].names
 
     def run(self, sql: str, deadline: float | None = None) -> tuple[Execution, ...]:
-        """Run a hostile query on every copy, `MAX_SECONDS` for all; after a refusal the next copy is not tried."""
-        known = self._references.get(sql)
+        """Run a hostile query on every copy, `MAX_SECONDS` for all; after a refusal the next copy is not tried.
+
+        A query that is a reference but for its comments and blanks has that one's result, and is not run again.
+        """
+        known = self._references.get(_identity(sql)) if self._references else None
         return known or self._run(sql, time.thread_time() + MAX_SECONDS if deadline is None else deadline)
 
     def run_reference(self, sql: str) -> tuple[Execution, ...]:
         """Run a reference query on every copy; the result is cached, as every completion needs it."""
-        executions = self._references.pop(sql, None) or self._run(sql, time.thread_time() + MAX_REFERENCE_SECONDS)
-        self._references[sql] = executions
+        key = _identity(sql)
+        executions = self._references.pop(key, None) or self._run(sql, time.thread_time() + MAX_REFERENCE_SECONDS)
+        self._references[key] = executions
         if len(self._references) > MAX_REFERENCES:
             del self._references[next(iter(self._references))]
         return executions
@@ -250,6 +259,13 @@ def tables_of(store: Store) -> Tables:
             {key: _affinity(str(dtype)) for key, dtype in plain.schema.items()}, plain.iter_rows()
         )
     return tables
+
+
+def _identity(sql: str) -> tuple[str, bool, bool]:
+    """Return all of a query that decides its result: its text with a space for comments and blanks, and its bounds."""
+    is_narrow, is_oversized = _bounds(sql)
+    text = "" if is_oversized else _BETWEEN_TOKENS.sub(lambda match: " " if match[1] else match[0], sql)
+    return text.strip(" "), is_narrow, is_oversized
 
 
 @lru_cache(maxsize=16)

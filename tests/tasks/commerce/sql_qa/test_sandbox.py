@@ -114,11 +114,21 @@ def test_one_stop_is_for_all_copies(databases: Databases) -> None:
     assert {execution.refusal for execution in spent} == {Refusal.TOO_MUCH}
 
 
-def test_only_the_reference_is_not_run_again(databases: Databases) -> None:
-    reference = databases.run_reference("SELECT COUNT(*) FROM sellers")
+@pytest.mark.parametrize(("written", "is_known"), [
+    ("SELECT /* it's */ printf('%d  x',\n COUNT(*)) FROM sellers -- all", True),
+    ("SELECT printf('%d x', COUNT(*)) FROM sellers", False),
+    ("SELECT printf('%d  x', COUNT(*)) FROM -- sellers", False),
+    ("SELECT printf('%d  x', COUNT(*)) /* printf */ FROM sellers", False),
+    ("SELECT printf('%d  x', COUNT(*)) FROM sellers -- " + "," * 50, False),
+    ("SELECT printf('%d  x', COUNT(*)) FROM sellers -- " + "x" * 2_000, False),
+])  # fmt: skip
+def test_only_the_reference_in_other_blanks_and_comments_is_not_run_again(
+    written: str, is_known: bool, databases: Databases
+) -> None:
+    reference = databases.run_reference("SELECT printf('%d  x', COUNT(*)) FROM sellers")
     assert reference[0].refusal is None
-    assert databases.run("SELECT COUNT(*) FROM sellers") is reference
-    assert databases.run("SELECT COUNT(*)  FROM sellers") is not reference
+    assert (databases.run(written) == reference) == is_known
+    assert (databases.run(written) is reference) == is_known
 
 
 def test_a_query_tells_what_it_reads_each_time_it_is_asked(databases: Databases) -> None:
