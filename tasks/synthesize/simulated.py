@@ -23,8 +23,7 @@ from tasks.synthesize.review_text import write_message, write_title
 from tasks.synthesize.shopping import CLOSING, Order, Shopper, draw_shopper
 
 Row = tuple[Any, ...]
-ROWS_AT_ONCE: Final = 5_000
-"""Rows of a table that are Python objects at once, so that a large store needs little memory."""
+ROWS_AT_ONCE: Final = 5_000  # Of a table as Python objects, so that a large store needs little memory.
 INSTALMENTS: Final = (28, 16, 14, 10, 8, 6, 3, 8, 1, 10)
 """Weights of one to ten instalments of a card payment, after Olist, if the total allows as many."""
 _KINDS: Final = (("credit_card", "voucher", "debit_card"), (94.5, 3.5, 2))
