@@ -69,7 +69,7 @@ class Records:
         }
 
 
-def check(store: Store) -> None:
+def check(store: Store, *, sells_each_month: bool) -> None:
     records, short = Records(store), [month[:3] for month in MONTHS]
     for table in islice(fact_tables(store, random.Random(1)), 1_000):
         found = re.match(r"Período: (\w{3})/(\d{4}) a (\w{3})/(\d{4})\n", table)
@@ -84,19 +84,19 @@ def check(store: Store) -> None:
             close = 0.5 * 10 ** -len(digits.partition(",")[2]) + 1e-6
             assert float(digits.replace(",", ".")) == pytest.approx(true, abs=close), (table, name, column)
         assert "Pedidos" in columns and 3 <= len(names) <= 4
-        if title == "Mês":
+        if title == "Mês" and sells_each_month:
             places = [12 * int(name[-4:]) + MONTHS.index(name[:-5]) for name in names]
             assert places == list(range(places[0], places[0] + len(places)))
 
 
 def test_every_figure_of_a_simulated_store_is_what_its_rows_say_and_months_follow_one_another() -> None:
-    check(simulate_store(1_500, random.Random(5)))
+    check(simulate_store(1_500, random.Random(5)), sells_each_month=True)
 
 
 @needs_sample
 @pytest.mark.slow
 def test_every_figure_of_a_real_store_is_what_its_rows_say() -> None:
-    check(read_store(SAMPLE))
+    check(read_store(SAMPLE), sells_each_month=False)
 
 
 def test_a_store_that_is_too_small_has_no_tables(store: Store) -> None:
