@@ -44,7 +44,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory, mlflow_tables: None) -> Sto
     client.create_experiment("theirs", artifact_location="file:///home/ana/mlruns/1")
     registry.promote("loja", "champion", "previous", "1", promotion="9" * 64)
     trace = client.search_traces(locations=[recorder.experiment_id])[0].info.trace_id
-    (files / "traces" / trace).mkdir(parents=True)
+    (files / "traces" / trace).mkdir(parents=True, exist_ok=True)  # MLflow's may be there.
     (files / "traces" / trace / "spans.json").write_text(SAID, encoding="utf-8")
     return Store(root, [run.run_id for run in (first, other, evaluate, judge, failed, again)])
 
