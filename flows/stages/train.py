@@ -162,15 +162,22 @@ def step_log(run: StageRun, training: str) -> Iterator[Metrics]:
                 # Each try may take minutes, and the child's reports wait meanwhile.
                 again_at = time.monotonic() + SECONDS_BETWEEN_TRIES
 
-    try:
+    with _recorded_after(lambda: run.log_steps(waiting), "record the last metrics", training):
         yield log_step
+
+
+@contextmanager
+def _recorded_after(record: Callable[[], None], work: str, training: str) -> Iterator[None]:
+    """Record after the block, however it ends; where it failed, its error counts, and a second one is a warning."""
+    try:
+        yield
     except BaseException:
         try:
-            run.log_steps(waiting)
+            record()
         except Exception as second:  # noqa: BLE001 - the caller must see the error that ended the training
-            warn(f"MLflow could not record the last metrics: {second}", training)
+            warn(f"MLflow could not {work}: {second}", training)
         raise
-    run.log_steps(waiting)
+    record()
 
 
 def show_alarm(training: str, name: str, step: int, text: str) -> None:
@@ -225,15 +232,8 @@ def _child_folder(session: Session, request: TrainRequest, mlflow_run: StageRun,
             if (file := folder / name).exists():
                 mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
 
-    try:
+    with _recorded_after(keep, "keep what the training said of itself", STAGE):
         yield folder
-    except BaseException:
-        try:
-            keep()
-        except Exception as second:  # noqa: BLE001 - the caller must see the error that ended the training
-            warn(f"MLflow could not keep what the training said of itself: {second}", STAGE)
-        raise
-    keep()
     shutil.rmtree(folder)
 
 
