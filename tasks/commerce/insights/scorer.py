@@ -191,10 +191,9 @@ def best_of(table: FigureTable, count: int = ENOUGH) -> tuple[list[CitedFinding]
         lower = [each for each in table.rows if fact == "razao" and table.times(row, each, title)]
         other = max(lower, key=lambda each: table.figures[each, title], default="")
         bare = CitedFinding(title, fact, table.texts[row, title], row, "", other)
-        known = actions_on(table.kind, table.columns[title].como)
+        known = sorted(actions_on(table.kind, table.columns[title].como), key=lambda each: -each.earns)
         free = (each for each in known if each.id not in taken and not is_opposed(each.id, row, taken))
-        fitting = [each.id for each in free if fits(table, bare, each)]
-        if action := max(fitting, key=lambda action: float(ACTIONS[action].earns), default=""):
+        if action := next((each.id for each in free if fits(table, bare, each)), ""):
             taken[action] = row
         findings.append(bare._replace(acao=action))
     return findings, sum(worths[cell] for cell in chosen), sum(ACTIONS[action].earns for action in taken)

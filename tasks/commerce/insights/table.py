@@ -161,9 +161,10 @@ class FigureTable:
                 self._judge(title)
         for title in whole:
             own = {row: self.figures[row, title] for row in self.compared}
+            ordered = sorted(own.values())
             for row in self.rows:
                 if (row, title) in self.facts:
-                    self.facts[row, title] = tuple(self._facts(title, row, own))
+                    self.facts[row, title] = tuple(self._facts(title, row, own, ordered))
             self.salience.update(self._salience(title, own))
 
     def _read_figures(self, title: str) -> int:
@@ -194,10 +195,9 @@ class FigureTable:
             if is_bad or (known[row] > turn * column.age_acima and turn * self.gap(row, title) >= 1):
                 self.worst.add(row)
 
-    def _facts(self, title: str, row: str, figures: Mapping[str, float]) -> Iterator[str]:
-        """Yield what is true of a cell, by the figures of its column, which can be compared; what says most first."""
+    def _facts(self, title: str, row: str, figures: Mapping[str, float], ordered: Sequence[float]) -> Iterator[str]:
+        """Yield what is true of a cell, by the figures of its column, which come sorted too; what says most first."""
         column, middle, own, before = self.columns[title], self.medians[title], figures[row], self.before.get(row)
-        ordered = sorted(figures.values())
         # Beside rows of few orders alone, a rate of many orders would be told without a note.
         noted = not column.media or row in self.few
         if column.vezes and own >= RATIO * ordered[0] and any(self.times(row, other, title) for other in self.rows):
