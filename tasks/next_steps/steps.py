@@ -20,6 +20,8 @@ ENOUGH_ROWS: Final = 500
 """Training prompts of a task below which more are likely to help."""
 MOST_TIMES: Final = 4
 """Largest multiple of a training's steps that is proposed at once."""
+FIRST_STEPS: Final = 20
+"""Steps of GRPO that are proposed where none was taken."""
 MOST_NAMED: Final = 3
 
 
@@ -121,7 +123,11 @@ def _bags(report: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tup
 
 
 def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
-    """Yield more steps where validation rose to its end, or where prompts were left that no step saw."""
+    """Yield GRPO after SFT alone; else more steps where validation rose to its end, or no step saw some prompts."""
+    if not trained.steps:
+        tried = f"tucano retrain --set train.max_steps={FIRST_STEPS}"
+        yield NextStep(worded("SFT alone was trained, without GRPO after it"), tried, FIRST_STEPS)
+        return
     *earlier, (step, last) = trained.validation
     sampled, found = round(trained.steps * trained.prompts_a_step), list[str]()
     if earlier and last > max(reward for _, reward in earlier):
