@@ -38,13 +38,6 @@ from tasks.synthesize import stage as synthesize
 PROFILE: Final = "benchmarks/training/training.toml"
 SEEDS: Final = (1, 2, 3)
 STATE: Final = Path(".tucano") / "benchmark-training"
-ONE_THREAD: Final = {
-    "OMP_NUM_THREADS": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    "POLARS_MAX_THREADS": "1",
-    # The laptop's training is measured, even where there is a GPU.
-    "CUDA_VISIBLE_DEVICES": "",
-}
 MIN_BETTER: Final = 2
 RIVALS: Final[tuple[Arm, ...]] = ("sft", "rft")
 
@@ -55,25 +48,26 @@ def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--profile", default=PROFILE, help="of the dataset, the model and the recipe")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="of the trainings")
-    parser.add_argument("--without-stock", action="store_true", help="leave TRL's own trainer out, the slowest arm")
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS, help="sft, rft and ours at least")
     add_overrides(parser)
 
 
 def measure(report: Report, options: Namespace) -> None:
     """Train every arm with every seed, and compare."""
-    os.environ.update(ONE_THREAD)
+    # The laptop's training is measured, even where there is a GPU.
+    one_thread = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "POLARS_MAX_THREADS": "1"}
+    os.environ.update(one_thread, CUDA_VISIBLE_DEVICES="")
     config = load_config(options.profile, options.set)
     _set_up(config, options.seeds)
     sft = config.warm_start
     # A further fine-tuning: half of the warm start's steps, at a third of its rate.
     again = sft.model_copy(update={"learning_rate": sft.learning_rate / 3, "steps": sft.steps // 2})
-    arms = [arm for arm in ARMS if arm != "stock" or not options.without_stock]
-    wanted = [(arm, seed) for seed in options.seeds for arm in arms]
+    wanted = [(arm, seed) for seed in options.seeds for arm in options.arms]
     temperature, batch_size = config.evaluate.temperature, config.evaluate.batch_size
     jobs = [Job(arm, seed, config.train, again, temperature, batch_size, STATE) for arm, seed in wanted]
     # Importing torch and TRL takes a tenth of a training: each worker does it once.
     found = dict(zip(wanted, map_in_processes(outcome_of, jobs, "trainings"), strict=True))
-    outcomes = {arm: [found[arm, seed] for seed in options.seeds] for arm in arms}
+    outcomes = {arm: [found[arm, seed] for seed in options.seeds] for arm in options.arms}
     _report_arms(report, outcomes)
     _report_tasks(report, outcomes)
 

@@ -31,15 +31,14 @@ class NextStep(NamedTuple):
     why: str
     """What was found, as a sentence without its full stop."""
     command: str
-    """The command for it, without the options that choose profile and state folder."""
+    """The command for it, without profile and state folder."""
     training_steps: int | None = None
-    """Steps of the training that the command runs, where it changes them."""
+    """Steps of its training, where it changes them."""
 
     def whole(self, given: Sequence[str], root: Path, version: str, seconds_a_step: float) -> dict[str, str]:
-        """Return the step with a command that works as printed, and the minutes of its training where they are known.
+        """Return the step with a command that works as printed, and its training's minutes where they are known.
 
-        The run's options are `given`, its state folder is `root`, its policy is registered as `version`, and a step of
-        all its trainings took so many seconds: 0 where nothing was trained now.
+        `given` are the run's options, `version` its policy's; no second a step is known where nothing was trained now.
         """
         (command, _, wanted), why = self.command.partition(" --"), self.why
         given = ["--state", str(root)] if command == "tucano audit references" else given
@@ -125,8 +124,8 @@ def _bags(report: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tup
 def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
     """Yield GRPO after SFT alone; else more steps where validation rose to its end, or no step saw some prompts."""
     if not trained.steps:
-        tried = f"tucano retrain --set train.max_steps={FIRST_STEPS}"
-        yield NextStep(worded("SFT alone was trained, without GRPO after it"), tried, FIRST_STEPS)
+        why = worded("SFT alone was trained, without GRPO after it")
+        yield NextStep(why, f"tucano retrain --set train.max_steps={FIRST_STEPS}", FIRST_STEPS)
         return
     *earlier, (step, last) = trained.validation
     sampled, found = round(trained.steps * trained.prompts_a_step), list[str]()
@@ -155,8 +154,8 @@ def _more_rows(report: Mapping[str, Any], rows: Mapping[TaskName, int], trained:
         for task, block in report["tasks"].items()
         if 0 < rows.get(task, 0) < ENOUGH_ROWS and block["verdict"] not in ("better", "non-inferior", "not learned")
     }
-    listed = ", ".join(f"{task} {count}" for task, count in few.items())
-    why = worded("fewer than {enough} prompts to train on: {tasks}", enough=ENOUGH_ROWS, tasks=listed)
+    tasks = ", ".join(f"{task} {count}" for task, count in few.items())
+    why = worded("fewer than {enough} prompts to train on: {tasks}", enough=ENOUGH_ROWS, tasks=tasks)
     # Curation keeps about the same share of more prompts.
     wanted = {task: math.ceil(trained.asked.get(task, 0) * ENOUGH_ROWS / count) for task, count in few.items()}
     counts = "".join(f" --set synthesize.counts.{task}={count}" for task, count in wanted.items() if count)
