@@ -25,6 +25,9 @@ from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, open_client
 from tasks.policy.published import given_template, shipped
 
 SECONDS_TO_ANSWER: Final = 5.0
+ZONE: Final = "http://metadata.google.internal/computeMetadata/v1/instance/zone"
+PERMITTED: Final = ("southamerica-east1", "europe-")
+OUTSIDE_THE_UNION: Final = ("europe-west2", "europe-west6")  # London and Zurich.
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
 
 
@@ -77,19 +80,25 @@ def check_mlflow(config: Config) -> list[Finding]:
     return [Finding("MLflow", "ok", f"{shown(address)} lets this machine in")]
 
 
-def check_mirror(config: Config) -> list[Finding]:
-    """Try the store of checkpoints."""
-    return _try("mirror", mirror_address(config))
+def check_region(config: Config) -> list[Finding]:
+    """Look where this machine of Google's is: customers' data may leave Brazil for the European Union."""
+    if not (config.state.artifacts or "").startswith("gs://"):
+        return [Finding("region", "ok", "nothing of this profile's is in a bucket", unused=True)]
+    try:
+        answer = httpx.get(ZONE, headers={"Metadata-Flavor": "Google"}, timeout=1.0, trust_env=False)
+    except httpx.HTTPError:
+        return [Finding("region", "ok", "this is no machine of Google's", unused=True)]
+    zone = answer.text.rpartition("/")[2]
+    if zone.startswith(PERMITTED) and not zone.startswith(OUTSIDE_THE_UNION):
+        return [Finding("region", "ok", f"{zone}: LGPD, article 33, I, permits it")]
+    found = f"{zone} is neither in Brazil nor in the European Union, and LGPD, article 33, asks for another ground"
+    return [Finding("region", "warning", found, "have machine and bucket in a region such as europe-west4")]
 
 
-def check_artifacts(config: Config) -> list[Finding]:
-    """Try the store through which machines share artifacts."""
-    if config.state.artifacts is None:
-        return [Finding("artifacts", "ok", "state.artifacts is not set: they stay on this machine", unused=True)]
-    return _try("artifacts", config.state.artifacts)
-
-
-def _try(check: str, address: str) -> list[Finding]:
+def try_store(check: str, address: str | None) -> list[Finding]:
+    """Try the store of checkpoints, or the one through which machines share artifacts."""
+    if address is None:
+        return [Finding(check, "ok", f"state.{check} is not set: all stays on this machine", unused=True)]
     try:
         prove_usable(address)
     except InputError as error:
@@ -183,8 +192,9 @@ CHECKS: Final[Mapping[str, Check]] = {
     "state folder": machine.check_state,
     "Prefect": check_prefect,
     "MLflow": check_mlflow,
-    "mirror": check_mirror,
-    "artifacts": check_artifacts,
+    "region": check_region,
+    "mirror": lambda config: try_store("mirror", mirror_address(config)),
+    "artifacts": lambda config: try_store("artifacts", config.state.artifacts),
     "model": check_model,
     "files": check_files,
 }
