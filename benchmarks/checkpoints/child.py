@@ -96,9 +96,6 @@ def _steps(channel: Channel, seconds: Mapping[str, float]) -> Any:
             channel.progress(0, 0, f"optimizer{BEGINS}")
             _compute(seconds.get(f"optimizer {next(updates)}", 0.0))
 
-        def on_step_end(self, *_: Any, **__: Any) -> None:
-            channel.progress(0, 0, f"step{ENDS}")
-
     return Steps()
 
 

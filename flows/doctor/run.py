@@ -5,6 +5,9 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -26,8 +29,11 @@ from tasks.policy.published import given_template, shipped
 
 SECONDS_TO_ANSWER: Final = 5.0
 ZONE: Final = "http://metadata.google.internal/computeMetadata/v1/instance/zone"
-PERMITTED: Final = ("southamerica-east1", "europe-")
 OUTSIDE_THE_UNION: Final = ("europe-west2", "europe-west6")  # London and Zurich.
+FILES: Final = (
+    *("synthesize.olist_dir", "synthesize.files", "curate.known_to_base", "curate.references"),
+    *("audit.sheet", "audit.rollouts", "audit.store", "monitor.logs"),
+)
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
 
 
@@ -82,14 +88,14 @@ def check_mlflow(config: Config) -> list[Finding]:
 
 def check_region(config: Config) -> list[Finding]:
     """Look where this machine of Google's is: customers' data may leave Brazil for the European Union."""
-    if not (config.state.artifacts or "").startswith("gs://"):
-        return [Finding("region", "ok", "nothing of this profile's is in a bucket", unused=True)]
-    try:
-        answer = httpx.get(ZONE, headers={"Metadata-Flavor": "Google"}, timeout=1.0, trust_env=False)
-    except httpx.HTTPError:
-        return [Finding("region", "ok", "this is no machine of Google's", unused=True)]
-    zone = answer.text.rpartition("/")[2]
-    if zone.startswith(PERMITTED) and not zone.startswith(OUTSIDE_THE_UNION):
+    zone = ""
+    if (config.state.artifacts or "").startswith("gs://"):
+        with suppress(httpx.HTTPError):
+            answer = httpx.get(ZONE, headers={"Metadata-Flavor": "Google"}, timeout=1.0, trust_env=False)
+            zone = answer.text.rpartition("/")[2]
+    if not zone:
+        return [Finding("region", "ok", "no bucket of this profile, or no machine of Google's", unused=True)]
+    if zone.startswith(("southamerica-east1", "europe-")) and not zone.startswith(OUTSIDE_THE_UNION):
         return [Finding("region", "ok", f"{zone}: LGPD, article 33, I, permits it")]
     found = f"{zone} is neither in Brazil nor in the European Union, and LGPD, article 33, asks for another ground"
     return [Finding("region", "warning", found, "have machine and bucket in a region such as europe-west4")]
@@ -108,36 +114,22 @@ def try_store(check: str, address: str | None) -> list[Finding]:
 
 def check_files(config: Config) -> list[Finding]:
     """Look for each file and folder that the profile names."""
-    named: dict[str, Path | None] = {
-        "synthesize.olist_dir": config.synthesize.olist_dir,
-        "synthesize.files": config.synthesize.files,
-        "curate.general.path": config.curate.general.path if config.curate.general is not None else None,
-        "curate.known_to_base": config.curate.known_to_base,
-        "curate.references": config.curate.references,
-        "audit.sheet": config.audit.sheet,
-        "audit.rollouts": config.audit.rollouts,
-        "audit.store": config.audit.store,
-        "monitor.logs": config.monitor.logs,
-    }
-    there = [setting for setting, path in named.items() if path is not None]
-    findings = [
-        # Training does not read production logs.
-        Finding(
-            "files",
-            "warning" if setting == "monitor.logs" else "fault",
-            f"{setting} {path} is not there",
-            f"put it there, or correct {setting}",
-        )
-        for setting, path in named.items()
-        if path is not None and not path.exists()
-    ]
+    named: dict[str, Path] = {name: path for name in FILES if (path := attrgetter(name)(config)) is not None}
+    if config.curate.general is not None and config.curate.general.path is not None:
+        named["curate.general.path"] = config.curate.general.path
+    findings: list[Finding] = []
+    for name, path in named.items():
+        if not path.exists():
+            missing = refused("files", f"{name} {path} is not there; put it there, or correct {name}")
+            # Training does not read production logs.
+            findings.append(replace(missing, verdict="warning") if name == "monitor.logs" else missing)
     if (olist := config.synthesize.olist_dir) is not None and olist.exists():
         try:
             require_tables(olist)
         except InputError as error:
             findings.append(refused("files", error))
-    all_there = f"{', '.join(there)}: there" if there else "none is named"
-    return findings or [Finding("files", "ok", all_there, unused=not there)]
+    all_there = f"{', '.join(named)}: there" if named else "none is named"
+    return findings or [Finding("files", "ok", all_there, unused=not named)]
 
 
 def check_model(config: Config) -> list[Finding]:

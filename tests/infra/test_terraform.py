@@ -10,10 +10,12 @@ from flows.runtime.runs import PAGES_VARIABLE
 from schemas import timeouts
 from schemas.config.profiles import known_profiles, load_config
 from schemas.source import REPOSITORY
+from tests.cases import cases_of
 
 TERRAFORM = REPOSITORY / "infra" / "terraform"
 FILES = sorted(TERRAFORM.glob("*.tf"))
 CUSTOM_ROLE = "google_project_iam_custom_role"
+ROLES = cases_of(__file__)["accounts_have_the_roles_that_they_use"]
 
 
 def blocks(sort: str, kind: str) -> dict[str, Any]:
@@ -73,42 +75,9 @@ def test_buckets_are_closed_and_that_of_the_state_never_loses_what_is_live() -> 
 
 
 def test_accounts_have_the_roles_that_they_use_and_no_keys() -> None:
-    both = {f"{CUSTOM_ROLE}.resize on project", "roles/storage.objectUser on storage_bucket"}
-    assert granted() == {
-        "server": both
-        # Only where jobs of Vertex AI are asked for.
-        | {"roles/aiplatform.user on project", "roles/iam.serviceAccountUser on service_account"},
-        "l4": both
-        | {
-            "roles/logging.logWriter on project",
-            "roles/artifactregistry.reader on artifact_registry_repository",
-            "roles/secretmanager.secretAccessor on secret_manager_secret",
-        },
-        # None of them has a role on the bucket of the state, as the test of serving shows.
-        "engine": {
-            "roles/storage.objectViewer on storage_bucket",
-            "roles/logging.logWriter on project",
-            "roles/artifactregistry.reader on artifact_registry_repository",
-        },
-        # Of the bucket with a build's files alone.
-        "build": {
-            "roles/storage.objectViewer on storage_bucket",
-            "roles/logging.logWriter on project",
-            "roles/artifactregistry.writer on artifact_registry_repository",
-        },
-        "gateway": {
-            "roles/storage.objectUser on storage_bucket",
-            "roles/secretmanager.secretAccessor on secret_manager_secret",
-        },
-        "callers": {"roles/run.invoker on cloud_run_v2_service"},
-        "operators": {
-            "roles/compute.osAdminLogin on project",
-            "roles/compute.viewer on project",
-            "roles/iap.tunnelResourceAccessor on project",
-            "roles/logging.viewer on project",
-            "roles/iam.serviceAccountUser on service_account",
-        },
-    }
+    # The server submits jobs only where those of Vertex AI are asked for. Neither of those that serve has a role on the
+    # bucket of the state, as the test of serving shows, and a build reads that of its own files alone.
+    assert granted() == {who: set(roles) for who, roles in ROLES.items()}
     accounts = blocks("resource", "google_service_account_iam_member")
     assert {name: account_of(member["service_account_id"]) for name, member in accounts.items()} == {
         "operators_log_in": "server",
