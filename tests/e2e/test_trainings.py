@@ -22,6 +22,7 @@ from tasks.train.children.dpo import PAIRS_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER
+from tests.cases import cases_of
 from tests.flows.command import Ended
 from tests.small_pipeline import PROFILE, retrain, retrain_here, skipped
 from tests.source_records import outside_key, used_by_children
@@ -30,25 +31,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 BEFORE = ["synthesize", "curate", "audit", "base"]
 TASKS = ["extraction", "push"]
-SMALL = [
-    "synthesize.counts={extraction=40, push=32}",
-    "warm_start.steps=2",
-    "train.max_steps=2",
-    "train.alarms.patience=1",
-    "train.alarms.max_ceiling_share=0.01",
-]
+SMALL = cases_of(__file__)["SMALL"]
 STOPS = 'train.alarms.stop_on=["ceiling"]'
-STRUCK = (
-    "train.max_steps=16",
-    "train.iterations=2",
-    "train.prompts_per_step=8",
-    "train.save_every=1",
-    "train.patience=100",
-    "train.entropy={adaptive=true, coefficient=0.001, target=8.0}",
-    'train.task_weights={applies_to="sampler", every=1}',
-    "train.guided_correction={share=0.5}",
-    "train.dynamic_sampling={extra_groups=2}",
-)
+STRUCK = cases_of(__file__)["STRUCK"]
 """Settings with which a training has all the state there is to lose."""
 STRIKES = [
     Strike(Moment(0.0, "save", 3), empties=False),
