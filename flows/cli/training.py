@@ -24,13 +24,7 @@ from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, promp
 from tasks.next_steps.steps import NextStep
 from tasks.policy.merge import MERGED_FOLDER
 from tasks.report.wording import spoken, worded
-from tasks.train.sizing.estimate import (
-    CPU_UNKNOWN,
-    DPO_UNKNOWN,
-    Estimate,
-    estimate_training,
-    expected_prompts,
-)
+from tasks.train.sizing.estimate import CPU_UNKNOWN, DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
 from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
@@ -102,7 +96,8 @@ def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Itera
 def _next_steps(result: "Retraining", given: Sequence[str], root: Path) -> list[dict[str, str]]:
     """Return the evaluation's next steps: each command whole, and a longer training with its minutes where known."""
     made = [policy for policy in result.policies.values() if not policy.reused]
-    a_step = sum(policy.seconds / read_summary(policy.path)["steps"] for policy in made)
+    # SFT alone has no step of GRPO.
+    a_step = sum(policy.seconds / steps for policy in made if (steps := read_summary(policy.path)["steps"]))
     return [NextStep(**each).whole(given, root, result.decision["version"], a_step) for each in result.report["next"]]
 
 

@@ -97,8 +97,8 @@ class CostConfig(Section):
 
     @property
     def break_even(self) -> float | None:
-        """Analyses a day at which the API costs as much as a machine paid all day; None where the API costs nothing."""
-        return self.price_per_hour * 24 / self.api_price_per_analysis if self.api_price_per_analysis else None
+        """Analyses a day at which the API costs as much as the machine; None where the API costs nothing."""
+        return 24 * self.price_per_hour / self.api_price_per_analysis if self.api_price_per_analysis else None
 
 
 TRUTH_LOSS: Final = 0.25

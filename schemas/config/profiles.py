@@ -65,8 +65,7 @@ def _forget_other_model(values: dict[str, Any], given: Collection[str]) -> None:
     """Leave out what is of one model, such as its commit, where another is named over it."""
     policy = values.get("policy")
     if isinstance(policy, dict) and ("name" in given or "stand_in" in given):
-        for name in ("revision", "context"):
-            policy.pop(name, None)
+        values["policy"] = {key: value for key, value in policy.items() if key not in {"revision", "context"}}
 
 
 def _refuse_ignored(config: Config, profile: str, given: Collection[str]) -> None:
@@ -124,15 +123,14 @@ def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_file(profile: str) -> dict[str, Any]:
-    named = PROFILES_FOLDER / f"{profile}.toml"
-    path = Path(profile) if profile.endswith(".toml") else named
+    path = Path(profile if profile.endswith(".toml") else PROFILES_FOLDER / f"{profile}.toml")
     try:
         return read_toml(path, "profile")
     except FileNotFoundError:
         known = known_profiles()
-        meant = did_you_mean(profile, known)
         raise InputError(
-            f"there is no profile {profile!r}{meant}; use one of: {', '.join(known)}, or a path to a .toml file"
+            f"there is no profile {profile!r}{did_you_mean(profile, known)}; use one of: {', '.join(known)}, or a path "
+            "to a .toml file"
         ) from None
 
 

@@ -47,8 +47,7 @@ TABLES: Final[Mapping[str, TableSchema]] = {
             "order_status": Column(_TEXT, one_of([*ORDER_STATUSES]), nullable=True),
             "order_purchase_timestamp": Column(_TIME),
             **dict.fromkeys(("order_approved_at", "order_delivered_carrier_date"), _MOMENT),
-            "order_delivered_customer_date": _MOMENT,
-            "order_estimated_delivery_date": _MOMENT,
+            **dict.fromkeys(("order_delivered_customer_date", "order_estimated_delivery_date"), _MOMENT),
         },
         rules={
             "a delivered order has a delivery date": _rows(~_WITHOUT | _TOLERATED),

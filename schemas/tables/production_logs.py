@@ -89,7 +89,7 @@ def log_files(path: Path) -> LogFiles:
 
 
 def require_rows(found: LogFiles) -> None:
-    """Refuse logs without any whole row."""
+    """Refuse logs without any row."""
     if not any(file.size for file in found.files):
         raise InputError(f"{found.path} holds no {' and no '.join(KINDS)} file with an answer in it; give another")
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file
 
 from benchmarks.checkpoints.child import LONG_FILE
-from benchmarks.checkpoints.trainings import Moment, Run, Strike, live, request_again, result_of, run
+from benchmarks.checkpoints.trainings import Moment, Result, Strike, live, request_again, result_of, run
 from flows.runtime.session import mlflow_store
 from schemas.config.config import StateConfig
 from schemas.config.profiles import load_config
@@ -41,8 +42,6 @@ STRIKES = [
     Strike(Moment(0.0, "evaluation", 2), empties=False),
     Strike(Moment(0.05, "step", 3), empties=True),
 ]
-
-
 PHASES = {"optimizer": 3, "sampling": 3, "scoring": 3, "save": 2, "upload": 2}
 """Parts of a step in which a notice comes, and how often each has begun by then."""
 SECONDS_OF_A_NOTICE = 8.0
@@ -146,6 +145,17 @@ def test_seeds_with_task_adapters_are_a_policy_each(root: Path, stopped: Ended, 
         assert {f"preflight-{task}.json" for task in TASKS} <= set(files)
 
 
+def test_without_a_step_the_policy_is_the_model_after_sft(stopped: Ended, train: Callable[..., Ended]) -> None:
+    ended = train("train.max_steps=0")
+    assert skipped(ended.stderr) == BEFORE
+    (training,) = ended.document()["trainings"]
+    summary = read(Path(training["path"]), SUMMARY_FILE)
+    assert (summary["steps"], summary["chosen_step"], len(summary["validation"])) == (0, 0, 1)
+    adapter = load_file(Path(training["path"]) / ADAPTER_FOLDER / "adapter_model.safetensors")
+    # An adapter adds its B times its A.
+    assert not any(weights.any() for name, weights in adapter.items() if "lora_B" in name)
+
+
 def test_dpo_trains_on_own_pairs(root: Path, stopped: Ended, train: Callable[..., Ended], tmp_path: Path) -> None:
     longer = "train.max_completion_tokens=64"
     pairs_of = "train.preferences={min_gap=0.001, prompts=40}"
@@ -172,15 +182,15 @@ def request_of_struck(root: Path, finished: Ended) -> TrainRequest:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(root: Path, request_of_struck: TrainRequest) -> Run:
+def uninterrupted(root: Path, request_of_struck: TrainRequest) -> Result:
     ended = run(request_of_struck, root / "uninterrupted", lambda _: None)
     assert ended.result is not None, ended.lives[0].sentence
     assert ended.result.rounds >= 1, "no prompt is drawn again in another order"
-    return ended
+    return ended.result
 
 
 def test_a_training_noticed_in_each_phase_of_a_step_leaves_in_time_and_ends_with_the_same_bytes(
-    request_of_struck: TrainRequest, uninterrupted: Run, tmp_path: Path
+    request_of_struck: TrainRequest, uninterrupted: Result, tmp_path: Path
 ) -> None:
     """The phase would outlast the notice; but a save and an upload, which leave time for what is saved last."""
     request, folder = request_of_struck.model_copy(update={"training": "noticed"}), tmp_path / "machine"
@@ -197,12 +207,11 @@ def test_a_training_noticed_in_each_phase_of_a_step_leaves_in_time_and_ends_with
     (folder / LONG_FILE).unlink()
     last = request.model_copy(update={"output": tmp_path / "output"})
     assert live(last, folder).exit_code == 0
-    assert uninterrupted.result is not None
-    assert result_of(last, tmp_path / "final").differences(uninterrupted.result) == []
+    assert result_of(last, tmp_path / "final").differences(uninterrupted) == []
 
 
 def test_a_training_killed_four_times_ends_with_the_same_bytes(
-    request_of_struck: TrainRequest, uninterrupted: Run, tmp_path: Path
+    request_of_struck: TrainRequest, uninterrupted: Result, tmp_path: Path
 ) -> None:
     """The kills are within each part of a training.
 
@@ -216,5 +225,4 @@ def test_a_training_killed_four_times_ends_with_the_same_bytes(
     assert [life.exit_code for life in struck.lives] == [*(-signal.SIGKILL for _ in STRIKES), 0]
     assert all(life.resumed_from for life in struck.lives[1:]), "it began again"
     assert struck.result is not None
-    assert uninterrupted.result is not None
-    assert struck.result.differences(uninterrupted.result) == []
+    assert struck.result.differences(uninterrupted) == []
