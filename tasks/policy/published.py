@@ -12,7 +12,7 @@ from schemas.config.train_sections import PolicyConfig
 from schemas.disk import file_sha256, read_text_file
 from schemas.errors import InputError, causes_of
 from schemas.source import REPOSITORY
-from tasks.policy.control_tokens import opens_a_thought, with_plain_messages
+from tasks.policy.control_tokens import THINK, opens_a_thought, with_plain_messages
 from tasks.policy.generate import Message, as_messages
 
 if TYPE_CHECKING:
@@ -175,7 +175,9 @@ def _with_variables(template: str, policy: PolicyConfig) -> str:
 
 def _require_answers_without_thoughts(tokenizer: "PreTrainedTokenizerBase", policy: PolicyConfig) -> None:
     asked = _rendered(tokenizer, policy, QUESTION, to_answer=True)
-    if opens_a_thought(asked[len(_rendered(tokenizer, policy, QUESTION, to_answer=False)) :]):
+    opening = asked[len(_rendered(tokenizer, policy, QUESTION, to_answer=False)) :]
+    taught = _rendered(tokenizer, policy, TURN, to_answer=False)[len(asked) :].partition(ANSWER)[0]
+    if opens_a_thought(opening) or THINK in taught:
         raise InputError(
             f"the chat template of policy.name {policy.name!r} opens a thought in every answer, which would use up "
             "the completion; set policy.chat_template_kwargs.enable_thinking=false if it knows that variable, or "

@@ -2,7 +2,7 @@
 
 GGUF has no pre-tokenizer, only the name of one that llama.cpp knows, so a tokenizer that splits texts by other rules
 cannot be written. Two families can: byte-level BPE (Qwen's, and the stand-in's), and SentencePiece's BPE with bytes for
-unknown characters (Tucano2's).
+unknown characters (Tucano2's). Their pre-tokenizers tell them apart: a byte-level one may name byte_fallback too.
 """
 
 import json
@@ -38,6 +38,8 @@ SPLITS: Final[Mapping[str, tuple[str, ...]]] = {"gpt-2": (WORDS,), "smollm": (r"
 """Expressions that split a text, one after the other, by the name that llama.cpp knows a pre-tokenizer by."""
 NORMALIZERS: Final = frozenset({"NFC"})
 """Normalizers that a byte-level tokenizer may have: llama.cpp reads the text as it is, which ours is already."""
+GENERATION: Final = re.compile(r"\{%([-+]?)\s*(end)?generation\s*([-+]?)%\}")
+"""Tags around an answer in a chat template, by which transformers finds the tokens that are trained on."""
 REMEDY: Final = "export it with --format safetensors"
 
 
@@ -141,7 +143,7 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
     if tokenizer.bos_token_id is None and "bos_token" in template:
         raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {REMEDY}")
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
-    pieces = bool(bpe.get("byte_fallback"))
+    pieces = _has_pieces(rules)
     tokens, types = _tokens(tokenizer, rows, pieces=pieces)
     ends = {f"{end}_token_id": getattr(tokenizer, f"{end}_token_id") for end in ("eos", "bos", "pad", "unk")}
     return {
@@ -157,8 +159,17 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
         **{name: number for name, number in ends.items() if number is not None},
         "add_bos_token": False,
         "add_eos_token": False,
-        "chat_template": template,
+        # What training marks an answer by, not every reader of GGUF knows; blanks around it go as for any block.
+        "chat_template": GENERATION.sub(
+            lambda tag: f"{{%{tag[1]} {'endif' if tag[2] else 'if true'} {tag[3]}%}}", template
+        ),
     }
+
+
+def _has_pieces(rules: Mapping[str, Any]) -> bool:
+    """Return whether a BPE's tokens are SentencePiece's, which are text, and not bytes in GPT-2's alphabet."""
+    in_bytes = any(step["type"] == "ByteLevel" for step in _steps(rules["pre_tokenizer"], "pretokenizers"))
+    return bool(rules["model"].get("byte_fallback")) and not in_bytes
 
 
 def _tokens(tokenizer: "PreTrainedTokenizerBase", rows: int, *, pieces: bool) -> tuple[list[str], list[int]]:
@@ -206,6 +217,8 @@ def _pre_tokenizer(rules: Mapping[str, Any]) -> str:
         else:
             found.append("")
     name = next((name for name, expressions in SPLITS.items() if tuple(found) == expressions), None)
+    if not found:
+        raise InputError(f"the tokenizer merges whole texts, and llama.cpp splits each into words first; {REMEDY}")
     if name is None or not normalizers <= NORMALIZERS or not any(step["type"] == "ByteLevel" for step in steps):
         kinds = ", ".join([*sorted(normalizers), *(step["type"] for step in steps)])
         raise InputError(f"the tokenizer splits texts by rules that GGUF has no name for ({kinds}); {REMEDY}")
@@ -269,7 +282,7 @@ def _reads_as(config: Any, tokenizer: "PreTrainedTokenizerBase", texts: Sequence
         return True
     rules: Any = tokenizer
     other = Tokenizer.from_str(rules.backend_tokenizer.to_str())
-    if json.loads(other.to_str())["model"].get("byte_fallback"):
+    if _has_pieces(json.loads(other.to_str())):
         return False
     in_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     other.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(QWEN_WORDS), "isolated"), in_bytes])

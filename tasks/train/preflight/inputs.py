@@ -79,8 +79,7 @@ def check_tokenizer(tokenizer: Any) -> list[Check]:
     template, padding = _template_fault(tokenizer), _padding_fault(tokenizer)
     control = control_tokens_of(tokenizer)
     found, own = (
-        Counter(tokenizer.encode(render(tokenizer, as_messages(text, text), to_answer=True)))
-        for text in (f"a {' a '.join(control)} a", "a")
+        Counter(tokens_of(tokenizer, as_messages(text, text))) for text in (f"a {' a '.join(control)} a", "a")
     )
     kept = [token for token in control if found[number := tokenizer.convert_tokens_to_ids(token)] > own[number]]
     after = tokenizer.encode(render(tokenizer, TURN, to_answer=False).rpartition(ANSWER)[2], add_special_tokens=False)
@@ -122,13 +121,19 @@ def read_fit_tokenizer(policy: PolicyConfig, template: str | None) -> Any:
     return tokenizer
 
 
-def _tokens_of(tokenizer: Any, row: PromptRow) -> int:
-    return len(tokenizer.encode(render(tokenizer, as_messages(row.system, row.prompt), to_answer=True)))
+def tokens_of(tokenizer: Any, question: list[Message]) -> list[int]:
+    """Return the tokens of a conversation up to the answer, as training reads it: without a BOS that is added."""
+    ids: list[int] = tokenizer.encode(render(tokenizer, question, to_answer=True), add_special_tokens=False)
+    return ids
+
+
+def _length(tokenizer: Any, row: PromptRow) -> int:
+    return len(tokens_of(tokenizer, as_messages(row.system, row.prompt)))
 
 
 def longest_prompt(tokenizer: Any, rows: Sequence[PromptRow]) -> PromptRow:
     """Return the prompt with the most tokens, chat template included; the first of equals."""
-    return max(rows, key=lambda row: _tokens_of(tokenizer, row))
+    return max(rows, key=lambda row: _length(tokenizer, row))
 
 
 def check_prompt_budget(
@@ -136,7 +141,7 @@ def check_prompt_budget(
 ) -> Check:
     """Check that no prompt exceeds its limit, and that the longest completion fits behind it."""
     most = min(max_prompt_tokens, context - recipe.max_completion_tokens)
-    lengths = [_tokens_of(tokenizer, row) for row in rows]
+    lengths = [_length(tokenizer, row) for row in rows]
     over = sum(length > most for length in lengths)
     measured = f"{over} of {len(rows)} prompts are over, the longest with {max(lengths)} tokens"
     sizes: dict[str, Any] = {"prompt": max_prompt_tokens, "completion": recipe.max_completion_tokens}

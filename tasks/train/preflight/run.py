@@ -52,8 +52,8 @@ def preflight(
         # In the modes in which it generates and learns while it trains.
         trainer.model.train()
         asked = inputs.choose_rows(rows, limits.prompts, seed)
-        text = inputs.render(tokenizer, as_messages(asked[0].system, asked[0].prompt), to_answer=True)
-        ids = torch.tensor([tokenizer.encode(text)], device=trainer.model.device)
+        question = as_messages(asked[0].system, asked[0].prompt)
+        ids = torch.tensor([inputs.tokens_of(tokenizer, question)], device=trainer.model.device)
         with torch.no_grad():
             # Sampling from logits that are not finite crashes.
             finite = bool(torch.isfinite(trainer.model(input_ids=ids).logits).all())
