@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from schemas.errors import InputError
-from tasks.policy.generate import Message
+from tasks.policy.generate import Message, render
 from tasks.policy.load import load_tokenizer
 from tasks.policy.published import ANSWER, QUESTION, TURN
 from tasks.serve.served_model import Decoding
@@ -38,8 +38,8 @@ SPLITS: Final[Mapping[str, tuple[str, ...]]] = {"gpt-2": (WORDS,), "smollm": (r"
 """Expressions that split a text, one after the other, by the name that llama.cpp knows a pre-tokenizer by."""
 NORMALIZERS: Final = frozenset({"NFC"})
 """Normalizers that a byte-level tokenizer may have: llama.cpp reads the text as it is, which ours is already."""
-GENERATION: Final = re.compile(r"\{%([-+]?)\s*(end)?generation\s*([-+]?)%\}")
-"""Tags around an answer in a chat template, by which transformers finds the tokens that are trained on."""
+BLOCKS: Final = {"endgeneration": "endif", "generation": "if true"}
+"""What stands in GGUF for a chat template's tags around what is trained on, which not every reader knows."""
 REMEDY: Final = "export it with --format safetensors"
 
 
@@ -140,6 +140,8 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
     if len(tokenizer) > rows:
         raise InputError(f"the tokenizer has {len(tokenizer)} tokens, and the model {rows}; give the model's own")
     template = str(tokenizer.chat_template)
+    for tag, block in BLOCKS.items():
+        template = re.sub(rf"(\{{%[-+]?\s*){tag}\b", rf"\1{block}", template)
     if tokenizer.bos_token_id is None and "bos_token" in template:
         raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {REMEDY}")
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
@@ -159,10 +161,7 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
         **{name: number for name, number in ends.items() if number is not None},
         "add_bos_token": False,
         "add_eos_token": False,
-        # What training marks an answer by, not every reader of GGUF knows; blanks around it go as for any block.
-        "chat_template": GENERATION.sub(
-            lambda tag: f"{{%{tag[1]} {'endif' if tag[2] else 'if true'} {tag[3]}%}}", template
-        ),
+        "chat_template": template,
     }
 
 
@@ -248,10 +247,7 @@ def modelfile(
     from transformers import AutoConfig
 
     tokenizer, config = load_tokenizer(weights), AutoConfig.from_pretrained(weights)
-    first, turn = (
-        str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=to_answer))
-        for messages, to_answer in ((QUESTION, True), (TURN, False))
-    )
+    first, turn = render(tokenizer, QUESTION), render(tokenizer, TURN, to_answer=False)
     parts, end = re.split("|".join(message["content"] for message in QUESTION), first), turn.rpartition(ANSWER)[2]
     if len(parts) != 3 or any(sign in first + end for sign in ("{{", '"""')):
         return None

@@ -69,19 +69,40 @@ def test_a_published_tokenizer_is_fit_and_no_shopper_writes_its_tokens(
     assert not control & set(tokenizer.encode(without_control_tokens(HOSTILE), add_special_tokens=False))
 
 
-def test_what_cannot_be_trained_is_refused_before_the_base(tmp_path: Path) -> None:
-    for number, (template, said) in enumerate(
-        ((TEMPLATES["reasoning"], "opens a thought in every answer"), (WITHOUT_TURNS, "no answer would end"))
-    ):
-        tokenizer = published_tokenizer("sentencepiece")
-        tokenizer.chat_template = template
-        folder = save_policy(tmp_path / str(number), tokenizer)
-        with pytest.raises(InputError, match=said):
-            read_fit_tokenizer(PolicyConfig(name=str(folder)), None)
-    # A thought that was asked for.
-    folder = save_policy(tmp_path / "hybrid", published_tokenizer("sentencepiece", "hybrid"))
-    with pytest.raises(InputError, match="opens a thought in every answer"):
-        read_fit_tokenizer(PolicyConfig(name=str(folder), chat_template_kwargs={"enable_thinking": True}), None)
+def _joining() -> Any:
+    """Return a tokenizer that makes one token of the line feed before an answer and the answer's first letter."""
+    from tokenizers.models import BPE
+
+    tokenizer = published_tokenizer("byte-level")
+    rules = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
+    tokens, merges = dict(rules["vocab"]), [tuple(merge) for merge in rules["merges"]]
+    tokens["ĊC"] = tokens.pop("".join(merges.pop()))
+    tokenizer.backend_tokenizer.model = BPE(vocab=tokens, merges=[("Ċ", "C"), *merges], byte_fallback=True)
+    return tokenizer
+
+
+def _with_template(template: str) -> Any:
+    tokenizer = published_tokenizer("sentencepiece")
+    tokenizer.chat_template = template
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    ("make", "variables", "said"),
+    [
+        (lambda: _with_template(TEMPLATES["reasoning"]), {}, "where the answer begins; .*enable_thinking=false"),
+        (lambda: _with_template(TEMPLATES["hybrid"]), {"enable_thinking": True}, "where the answer begins"),
+        (lambda: _with_template(WITHOUT_TURNS), {}, "no answer would end"),
+        (_joining, {}, "the start of an answer are one token"),
+    ],
+    ids=["thoughts", "thoughts asked for", "no turns", "joined"],
+)
+def test_what_cannot_be_trained_is_refused_before_the_base(
+    make: Any, variables: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    save_policy(tmp_path, make())
+    with pytest.raises(InputError, match=said):
+        read_fit_tokenizer(PolicyConfig(name=str(tmp_path), chat_template_kwargs=variables), None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
