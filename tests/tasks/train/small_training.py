@@ -102,15 +102,10 @@ def rollout_groups(
 
 
 def tiny_policy(seed: int = 3) -> tuple[Any, Any]:
-    from tasks.stand_in.model import build_tokenizer
+    from tasks.stand_in.model import build_model, build_tokenizer
 
     texts = [f"Pedido {number}: {product}. frete grátis positive" for number, product in enumerate(PRODUCTS)]
-    return tiny_policy_of(build_tokenizer(texts * 20, SMALL.vocabulary_size), seed)
-
-
-def tiny_policy_of(tokenizer: Any, seed: int = 3) -> tuple[Any, Any]:
-    from tasks.stand_in.model import build_model
-
+    tokenizer = build_tokenizer(texts * 20, SMALL.vocabulary_size)
     return build_model(SMALL, tokenizer, seed), tokenizer
 
 
