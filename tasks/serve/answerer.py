@@ -15,7 +15,7 @@ from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.generate import Completion, StopReason, as_messages, generate
+from tasks.policy.generate import Completion, StopReason, as_messages, generate, tokens_of
 from tasks.policy.load import adapter_for, load_policy, load_tokenizer
 from tasks.serve.served_model import CUT_OFF, ServedModel
 
@@ -91,8 +91,7 @@ class Answerer:
     def _refuse_too_long(self, conversations: Sequence[list[dict[str, str]]]) -> None:
         room = self._model.config.max_position_embeddings - self._served.decoding.max_tokens
         for number, messages in enumerate(conversations, start=1):
-            tokens = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)
-            if (found := len(tokens["input_ids"])) > room:
+            if (found := len(tokens_of(self._tokenizer, messages))) > room:
                 raise InputError(
                     f"prompt {number} of {len(conversations)} has {found} tokens, and the model reads {room} before an "
                     f"answer of {self._served.decoding.max_tokens}; shorten it"

@@ -15,12 +15,11 @@ from schemas.config.train_sections import PreflightSection
 from schemas.progress import silent
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.generate import as_messages
+from tasks.policy.generate import as_messages, tokens_of
 from tasks.policy.load import load_tokenizer
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import run
 from tasks.train.preflight.check import Check, refuse_if_failed
-from tasks.train.preflight.inputs import render
 from tasks.train.preflight.run import check_adapter, check_cache, preflight
 from tasks.train.preflight.step import check_step, unchanged
 from tasks.train.resume.adapter_files import write_adapter
@@ -55,7 +54,7 @@ class Flight:
     @property
     def ids(self) -> torch.Tensor:
         messages = as_messages(self.rows[0].system, self.rows[0].prompt)
-        return torch.tensor([self.tokenizer.encode(render(self.tokenizer, messages, to_answer=True))])
+        return torch.tensor([tokens_of(self.tokenizer, messages)])
 
     def check(self, tokenizer: Any = None, context: int | None = None) -> dict[str, Check]:
         """Run the preflight, with another tokenizer or context if one is given."""
