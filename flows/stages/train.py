@@ -100,6 +100,7 @@ def _seed_stage(
         request = TrainRequest(
             config=recipe,
             spec=config.rewards.spec,
+            tasks=() if isinstance(recipe.tasks, str) else recipe.tasks,
             validation_temperature=config.evaluate.temperature,
             validation_batch_size=config.evaluate.batch_size,
             max_prompt_tokens=config.curate.max_prompt_tokens,
@@ -218,7 +219,8 @@ def same_checkpoints(config: Config) -> Mapping[str, Any]:
 
 def key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:
     """Return the digest of the settings that decide the policy of a seed, leaving out more fields of the recipe."""
-    recipe = config.train.model_dump(mode="json", exclude={**dict.fromkeys(NOT_IN_KEY, True), **but})
+    left_out = {*NOT_IN_KEY, *(["tasks"] if config.train.tasks == "all" else [])}
+    recipe = config.train.model_dump(mode="json", exclude={**dict.fromkeys(left_out, True), **but})
     return config_digest(seed, recipe, config.rewards.spec, config.evaluate.temperature, config.evaluate.batch_size)
 
 
@@ -265,7 +267,7 @@ def _train_each_task(
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
     with_prompts, recipe = set(read_prompt_table(request.dataset / TRAIN_FILE)["task"]), request.config
-    tasks = [task for task in TASK_NAMES if task in with_prompts]
+    tasks = [task for task in request.tasks or TASK_NAMES if task in with_prompts]
     shares = _shares(progress, tasks, recipe.max_steps)
 
     def train_task(task: TaskName) -> Origin:
