@@ -24,13 +24,7 @@ from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, promp
 from tasks.next_steps.steps import NextStep
 from tasks.policy.merge import MERGED_FOLDER
 from tasks.report.wording import spoken, worded
-from tasks.train.sizing.estimate import (
-    CPU_UNKNOWN,
-    DPO_UNKNOWN,
-    Estimate,
-    estimate_training,
-    expected_prompts,
-)
+from tasks.train.sizing.estimate import CPU_UNKNOWN, DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
 from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
@@ -61,6 +55,13 @@ def retrain(
     result = run_chain(config, profile, until="promote", fresh=fresh, yes=yes)
     given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
     given += [] if state is None else ["--state", str(state)]
+    show_retraining(result, config, given, {}, as_json=as_json)
+
+
+def show_retraining(
+    result: "Retraining", config: Config, given: Sequence[str], more: Mapping[str, Any], *, as_json: bool
+) -> None:
+    """Print a retraining that the given options made, with more in its document; exit code 3 without a promotion."""
     stages = {
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
@@ -70,6 +71,7 @@ def retrain(
         "stages": stages,
         "decision": result.decision,
         "evaluation": {name: result.report[name] for name in ("overall", "tasks", "gate")},
+        **more,
     }
     with spoken(config.language):
         document["next"] = _next_steps(result, given, config.state.root)
@@ -226,7 +228,7 @@ def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
+def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool | None) -> "Retraining":
     """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile."""
     what = "retraining" if until == "promote" else until
     say(f"{what} with profile {profile}, seed {config.seed}, state in {config.state.root}")
@@ -255,7 +257,7 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
                 return flow(config, fresh=fresh, until=until)
 
 
-def _require_ready(config: Config, profile: str, *, yes: bool) -> None:
+def _require_ready(config: Config, profile: str, *, yes: bool | None) -> None:
     """Refuse what cannot come to its end here, and what is not worth its price to the person who asked for it."""
     with interruptible(LOOKED):
         require_ready(config, profile)
@@ -335,9 +337,9 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def confirm_costs(config: Config, *, yes: bool) -> None:
-    """Print what a run with a price costs, and on a terminal ask whether to spend it; InputError where not."""
-    if not (config.train.price_per_hour or config.workers.prices):
+def confirm_costs(config: Config, *, yes: bool | None) -> None:
+    """Print what a run with a price costs, unless it was said before, and on a terminal ask; InputError where not."""
+    if yes is None or not (config.train.price_per_hour or config.workers.prices):
         return
     for line in cost_lines(costs_of(config, estimate_training(config, expected_prompts(config)))):
         notice(line)
