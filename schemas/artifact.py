@@ -14,6 +14,7 @@ ArtifactKind = Literal[
     "policy",
     "merged",
     "plan",
+    "scores",
     "search",
     "answers",
     "evaluation",

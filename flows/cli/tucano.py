@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "synthesize": "Make a store, simulated, Olist's or of your own files, and prompts with references from it.",
     "init": "Look at your own files, and write the column map and the profile that train on them.",
     "curate": "Make one dataset of prompts: checked, scrubbed, without copies, split without leakage.",
+    "plan": "Make all that is cheap, and print whether more training is worth its price; no GRPO is run.",
     "train": "Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint.",
     "evaluate": "Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion.",
     "compare": "Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held.",
@@ -56,7 +57,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "infra": ("doctor",),
     "lineage": ("show",),
     "servers": ("serve", "ui"),
-    "training": ("retrain", "train", "evaluate"),
+    "training": ("retrain", "plan", "train", "evaluate"),
 }
 """Modules of more than one command; each other command is the module of its name."""
 HELP_OPTIONS: Final = ["-h", "--help"]
@@ -68,6 +69,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "synthesize": "tucano synthesize --count 5000 --seed 42 --out PROMPTS",
     "init": "tucano init exports/ --out shop",
     "curate": "tucano curate PROMPTS --out DATASET",
+    "plan": "tucano plan --profile local",
     "train": "tucano train --profile l4 --dry-run",
     "evaluate": "tucano evaluate --profile local",
     "compare": "tucano compare BASE.scores.jsonl TUNED.scores.jsonl --report REPORT",

@@ -91,6 +91,11 @@ def post(job: Job, exchange: Exchange) -> None:
     exchange.shared.leave(_ending_note(job.id), b"")
 
 
+def is_posted(job: Job, exchange: Exchange) -> bool:
+    """Return whether the job was left before."""
+    return exchange.shared.note(_note(job.id)) is not None
+
+
 def read_job(shared: SharedArtifacts, job_id: str) -> Job:
     """Return a job that was left; InputError where there is none, or where its writer's code was another."""
     text = shared.note(_note(job_id))

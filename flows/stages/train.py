@@ -94,6 +94,7 @@ def seed_stage(
         request = TrainRequest(
             config=recipe,
             spec=config.rewards.spec,
+            tasks=() if isinstance(recipe.tasks, str) else recipe.tasks,
             validation_temperature=config.evaluate.temperature,
             validation_batch_size=config.evaluate.batch_size,
             max_prompt_tokens=config.curate.max_prompt_tokens,
@@ -209,6 +210,7 @@ def best_seed(policies: Policies) -> int:
 def key_inputs(config: Config, seed: int, *, of_checkpoints: bool = False) -> str:
     """Return the digest of the settings that decide the policy of a seed, or of its checkpoints, which more share."""
     same: dict[str, Any] = dict(SAME_CHECKPOINTS) if of_checkpoints else {}
+    same |= {"tasks": True} if config.train.tasks == "all" else {}
     if config.train.algorithm != "grpo":
         # A step of DPO has whole pairs in each pass, so that it may have more passes.
         same.pop("accumulation", None)
@@ -261,7 +263,7 @@ def _train_each_task(
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
     with_prompts, recipe = set(read_prompt_table(request.dataset / TRAIN_FILE)["task"]), request.config
-    tasks = [task for task in TASK_NAMES if task in with_prompts]
+    tasks = [task for task in request.tasks or TASK_NAMES if task in with_prompts]
     shares = _shares(progress, tasks, recipe.max_steps)
 
     def train_task(task: TaskName) -> Origin:

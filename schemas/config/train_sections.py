@@ -199,7 +199,9 @@ class PreflightSection(Section):
     """Limits of the checks before training."""
 
     prompts: int = Field(default=4, ge=1)
-    """Training prompts that get 8 completions each."""
+    """Prompts that get 8 completions each; for the plan, of each task."""
+    wordings: int = Field(default=0, ge=0)
+    """Prompts of a task that choose its best wording for the plan."""
     min_distinct: int = Field(default=8, ge=1, le=8)
     """Fewest distinct completions of the 8."""
     max_ceiling_share: float = Field(default=0.5, gt=0, le=1)

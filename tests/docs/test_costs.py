@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flows.cli.training import cost_lines, costs_of
+from flows.plan.prices import cost_lines, costs_of
 from schemas.config.evaluate import CostConfig
 from schemas.config.profiles import known_profiles, load_config
 from schemas.source import REPOSITORY

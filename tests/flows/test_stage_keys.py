@@ -24,6 +24,7 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "audit": ("tasks.audit.stage",),
     "sheet": ("tasks.audit.rollouts", "tasks.audit.sampling"),
     "base": ("tasks.train.sft.warm_start",),
+    "cheap": ("tasks.plan.draws",),
     "grpo": ("tasks.train.children.grpo",),
     "dpo": ("tasks.train.children.dpo",),
     "merge": ("tasks.policy.merge",),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from flows.cli.result import show
-from flows.cli.training import confirm_costs, run_chain, show_retraining
+from flows.cli.training import run_chain, show_retraining
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.run import require_ready
 from flows.l4.checks import check_revision, check_store
@@ -16,15 +16,17 @@ from flows.l4.service import Machines, Service
 from flows.l4.skypilot import SkyPilot
 from flows.l4.this import ThisMachine
 from flows.l4.vertex import Vertex
+from flows.plan.prices import confirmed, has_price
 from flows.runtime.console import say
 from flows.runtime.session import BYTES_FOR_A_STAGE, INTERRUPTED, mlflow_store, state_folder
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.config.workers import WorkersConfig
-from schemas.errors import Interrupted, TucanoError
+from schemas.errors import InputError, Interrupted, TucanoError
 
 if TYPE_CHECKING:
-    from flows.stages.retraining import Retraining
+    from flows.stages.runner import Results
+    from tasks.plan.training_plan import TrainingPlan
 
 Place = Literal["vertex", "skypilot", "this"]
 JOB: Final = "l4/job"
@@ -91,10 +93,10 @@ def l4(
     # Not validated again: the job needs no MLflow server, which a deployment on another machine does.
     workers = config.workers.model_dump() | {"training": JOB, "inference": None}
     laptop = config.model_copy(update={"workers": TrainedByJob(**workers)})
-    first = run_chain(laptop, profile, until="audit", fresh=False, yes=None)
-    with interruptible(LOOKED):
-        confirm_costs(config, yes=yes)
-    runs = _train(laptop, service, first)
+    planned = run_chain(laptop, profile, until="plan", fresh=False, yes=None)
+    # Where people score, the plan comes before their work.
+    audited = planned if "audit" in planned.stages else run_chain(laptop, profile, until="audit", fresh=False, yes=None)
+    runs = _train(laptop, service, {**planned.stages, **audited.stages}, planned.plan, yes=yes)
     for run in runs:
         say(f"job: made {run}")
     kept = f"{config.state.mirror} and {config.state.artifacts}"
@@ -102,7 +104,7 @@ def l4(
     result = run_chain(laptop, profile, until="promote", fresh=False, yes=None)
     given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
     given += [] if state is None else ["--state", str(state)]
-    show_retraining(result, config, given, {"job": {"on": on, "runs": runs}}, as_json=as_json)
+    show_retraining(result, config, given, as_json=as_json)
 
 
 def _with_addresses(config: Config, bucket: str | None, *, here: bool) -> Config:
@@ -119,31 +121,33 @@ def _steps(config: Config, profile: str, service: Service) -> Iterator[str]:
     """Yield every command and file of the day, in their order."""
     yield f"state folder: {config.state.root.resolve()}"
     yield f"checkpoints: {config.state.mirror}; artifacts that both machines reach: {config.state.artifacts}"
-    yield f"here: synthesize, curate, base and audit, as `tucano retrain --profile {profile}` makes them"
+    yield f"here: synthesize, curate, base, plan and audit, as `tucano retrain --profile {profile}` makes them"
     yield f"job, on {service.place}:"
     yield from service.describe("JOB")
     yield "here: fetch each policy, evaluate, promote, and end every run of the job"
 
 
-def _train(laptop: Config, service: Service, first: "Retraining") -> list[str]:
+def _train(laptop: Config, service: Service, stages: "Results", plan: "TrainingPlan | None", *, yes: bool) -> list[str]:
     """Have a job train every seed, fetch the policies, and return what ran and how it ended; nothing runs on."""
     # Prefect reads the session's settings when it is imported.
-    from flows.l4.job import claimed, make_job, post  # noqa: PLC0415
+    from flows.l4.job import claimed, is_posted, make_job, post  # noqa: PLC0415
     from flows.l4.waiting import Waiting  # noqa: PLC0415
+    from flows.plan.decision import decided, show_plan  # noqa: PLC0415
     from flows.retrain import TRAINED_FROM  # noqa: PLC0415
     from flows.stages.remote import open_exchange  # noqa: PLC0415
+    from flows.stages.runner import Session  # noqa: PLC0415
 
     here = isinstance(service, ThisMachine)
+    given = {role: stages[name] for role, name in TRAINED_FROM.items()}
     with interruptible(INTERRUPTED if here else GOES_ON), state_folder(laptop, bytes_needed=BYTES_FOR_A_STAGE):
-        job = make_job(
-            laptop,
-            {role: first.stages[name] for role, name in TRAINED_FROM.items()},
-            folder=service.folder,
-            interpreter=service.interpreter,
-            mlflow=mlflow_store(laptop.state)[0] if here else None,
-        )
+        chosen = decided(Session(laptop), given, plan).config
+        mlflow = mlflow_store(laptop.state)[0] if here else None
+        job = make_job(chosen, given, folder=service.folder, interpreter=service.interpreter, mlflow=mlflow)
         exchange = open_exchange(laptop)
         with claimed(job, str(laptop.state.artifacts)) as lease:
+            if plan is not None and not is_posted(job, exchange):
+                show_plan(plan)
+                _ask(plan, chosen, yes=yes)
             post(job, exchange)
             waiting = Waiting(job, service, exchange, lease)
             try:
@@ -154,3 +158,10 @@ def _train(laptop: Config, service: Service, first: "Retraining") -> list[str]:
                     waiting.end()
                 raise
             return waiting.end()
+
+
+def _ask(plan: "TrainingPlan", chosen: Config, *, yes: bool) -> None:
+    """Ask a person at a terminal before a job that costs money; InputError where the answer is no."""
+    price = plan.price_of_worth if chosen.train.tasks != "all" else plan.price
+    if has_price(chosen) and not (yes or confirmed(f"Train with {plan.algorithm.upper()} for {price}?")):
+        raise InputError("nothing was trained, and the laptop's part is kept; answer yes next time, or give --yes")

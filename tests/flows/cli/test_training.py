@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows.cli import training
-from flows.cli.training import SPREAD, confirm_costs, cost_lines, costs_of
+from flows.plan.prices import SPREAD, confirm_costs, cost_lines, costs_of
 from schemas.artifact import Worker
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
