@@ -127,7 +127,7 @@ def claimed(job: Job, address: str) -> Iterator[Lease]:
 
     def refuse(held: str, _: float) -> None:
         raise InputError(
-            f"another `tucano l4` waits for this job ({held.partition(';')[0]}); wait for its end"
+            f"another `tucano l4` has this job ({held.partition(';')[0]}); wait for its end"
         ) from None
 
     store, prefix = open_store(address)

@@ -25,7 +25,7 @@ def test_a_clock_that_is_wrong_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_base_of_the_hub_needs_a_commit() -> None:
-    base = ["policy.stand_in=false", "policy.name=Polygl0t/Tucano2-qwen-0.5B-Instruct"]
+    base = ["policy.stand_in=false", "policy.name=loja/modelo"]
     with pytest.raises(InputError, match="revision is not set"):
         check_revision(load_config(str(PROFILE), base))
     check_revision(load_config(str(PROFILE), [*base, "policy.revision=d1953bbde1651a70ac1c7992671ac6478e7946f3"]))
@@ -58,7 +58,10 @@ def test_the_commit_is_that_of_code_that_was_not_changed(tmp_path: Path, monkeyp
     ("options", "sentence"),
     [
         (["--on", "vertex"], "state.mirror is not set, which a rented machine does not reach"),
-        (["--on", "this", "--set", "policy.stand_in=false"], "policy.revision is not set"),
+        (
+            ["--on", "this", "--set", "policy.stand_in=false", "--set", "policy.name=loja/modelo"],
+            "policy.revision is not set",
+        ),
         (["--on", "skypilot", "--bucket", "s3://loja"], "state.mirror is s3://loja/mirror, which a rented"),
     ],
 )
