@@ -181,8 +181,7 @@ def plan(
 ) -> None:
     """Make all that is cheap, and print whether more training is worth its price; no GRPO is run."""
     config = configured(profile, overrides, state)
-    found = run_chain(config, profile, until="plan", fresh=fresh, yes=True).plan
-    if found is None:
+    if (found := run_chain(config, profile, until="plan", fresh=fresh, yes=True).plan) is None:
         raise AssertionError("a run up to the plan ended without one")
     show(found.as_json(), found.table(), as_json=as_json)
 

@@ -45,9 +45,10 @@ class CheapPart:
 
 
 def cheap_part(session: Session, given: Results, until: Until) -> CheapPart:
-    """Make the rungs that need no policy, and a plan by them, if the run goes on to an evaluation or asks for it."""
-    plans = until in {"plan", "evaluate", "promote"} or (until == "train" and session.config.train.tasks == WORTH)
-    return plan_of(session, given) if plans else CheapPart()
+    """Make the rungs that need no policy, and a plan by them, where a training and an evaluation follow."""
+    recipe = session.config.train
+    trains = until in {"evaluate", "promote"} or (until == "train" and recipe.tasks == WORTH)
+    return plan_of(session, given) if until == "plan" or (trains and recipe.max_steps) else CheapPart()
 
 
 @stage_flow("training-plan")

@@ -24,14 +24,14 @@ WORTH: Final = "worth"
 def decided(session: Session, given: Results, plan: TrainingPlan | None) -> Session:
     """Show a plan and return the session of the training: of all tasks, or of those that are worth it.
 
-    GateRefused where the configuration wants these alone and there are none, InputError where a person says no. What
-    is trained already is neither shown nor asked about.
+    Where the configuration wants these alone and there are none, the model after its warm start goes on untrained;
+    GateRefused where it had none. InputError where a person says no. What is trained already is not asked about.
     """
     if plan is None:
         return session
     config, wants_worth = session.config, session.config.train.tasks == WORTH
     ways = "".join(f"; {way}" for way in plan.commands)
-    if wants_worth and not plan.worth:
+    if wants_worth and not plan.worth and not config.warm_start.steps:
         show_plan(plan)
         raise GateRefused(f"no task has room for {plan.algorithm.upper()} that this test split could show{ways}")
     chosen = session
@@ -40,7 +40,7 @@ def decided(session: Session, given: Results, plan: TrainingPlan | None) -> Sess
     if not is_recorded() or _is_trained(chosen, given):
         return chosen
     show_plan(plan)
-    if has_price(config) and is_asking():
+    if has_price(config) and is_asking() and chosen.config.train.max_steps:
         price = plan.price_of_worth if wants_worth else plan.price
         if not confirmed(f"Train with {plan.algorithm.upper()} for {price}?"):
             raise InputError(f"nothing was trained, and the cheap ways are kept{ways}; or answer yes next time")
@@ -58,13 +58,13 @@ def show_plan(plan: TrainingPlan) -> None:
 
 
 def narrowed(config: Config, dataset: Path, tasks: Collection[TaskName]) -> Config:
-    """Return the configuration of a training of some tasks, with as many steps as keep its epochs."""
+    """Return the configuration of a training of some tasks, with as many steps as keep its epochs: 0 for no task."""
     of_prompts = read_prompt_table(dataset / TRAIN_FILE)["task"].to_list()
     trained = [task for task in of_prompts if task in tasks]
     if len(trained) == len(of_prompts):
         return config.model_copy(update={"train": config.train.model_copy(update={"tasks": "all"})})
     steps = ceil(config.train.max_steps * len(trained) / len(of_prompts))
-    recipe = config.train.model_copy(update={"tasks": tuple(tasks), "max_steps": steps})
+    recipe = config.train.model_copy(update={"tasks": tuple(tasks) or "all", "max_steps": steps})
     return config.model_copy(update={"train": recipe})
 
 
@@ -75,12 +75,12 @@ def ways(config: Config, dataset: Path, plan: TrainingPlan) -> tuple[str, ...]:
     if all(each.learner != "SFT" for each in plan.tasks.values()):
         return ()
     if config.warm_start.steps:
-        return ("`--set train.max_steps=1` ends with SFT",)
+        return ("`--set train.max_steps=0` ends with SFT",)
     tuning = config.evaluate.sft
     steps = tuning.steps(config.train.sampled_completions, read_prompt_table(dataset / TRAIN_FILE).height)
     like = {"steps": steps, **tuning.model_dump(include={"batch_size", "accumulation", "learning_rate"})}
     asked = " ".join(f"--set warm_start.{name}={value}" for name, value in like.items())
-    return (f"`{asked} --set train.max_steps=1` ends with SFT",)
+    return (f"`{asked} --set train.max_steps=0` ends with SFT",)
 
 
 def _is_trained(session: Session, given: Results) -> bool:

@@ -51,8 +51,11 @@ def test_only_tasks_with_room_are_trained_in_as_many_steps_as_keep_the_epochs(da
     config = load_config("local", ["train.tasks=worth", "train.max_steps=40"])
     trained = decide(config, dataset, plan_of(with_room=True)).train
     assert (trained.tasks, trained.max_steps) == (("push",), 10)
+    without_room = plan_of(with_room=False)
+    after_sft = decide(config, dataset, without_room).train
+    assert (after_sft.tasks, after_sft.max_steps) == ("all", 0)
     with pytest.raises(GateRefused, match="no task has room for GRPO"):
-        decide(config, dataset, plan_of(with_room=False))
+        decide(load_config("l4", ["train.tasks=worth"]), dataset, without_room)
 
 
 def test_a_plan_changes_nothing_of_a_training_of_all_tasks(dataset: Path) -> None:
