@@ -211,8 +211,7 @@ def monitor(
     given = logs_to_monitor(config, logs)
     files = log_files(given)
     require_rows(files)
-    count = len(files.files)
-    say(f"monitoring {count} file{'' if count == 1 else 's'} of logs, state in {config.state.root}")
+    say(f"monitoring {plural(len(files.files), 'file')} of logs, state in {config.state.root}")
     # What is kept of logs is compressed, and so smaller than they are.
     with session(config, bytes_needed=BYTES_NEEDED + files.bytes):
         # Prefect reads the session's settings when it is imported.
@@ -227,10 +226,9 @@ def monitor(
     if report is not None:
         from tasks.monitor.stage import ANSWERS_FILE  # noqa: PLC0415 - as above
 
-        without_answers = shutil.ignore_patterns(ANSWERS_FILE)
+        # The artifact's own files are read-only.
+        without_answers, copy = shutil.ignore_patterns(ANSWERS_FILE), shutil.copyfile
         with new_folder(report, frozenset(part.name for part in stage.path.iterdir())) as draft:
-            # The artifact's own files are read-only.
-            copy = shutil.copyfile
             shutil.copytree(stage.path, draft, ignore=without_answers, copy_function=copy, dirs_exist_ok=True)
     made = {"sha256": stage.record.sha256, "path": str(stage.path), "reused": stage.reused}
     document = {**monitored.found, **made, "silence": monitored.silence and monitored.silence.reason}

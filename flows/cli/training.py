@@ -53,6 +53,11 @@ def retrain(
     result = run_chain(config, profile, until="promote", fresh=fresh, yes=yes)
     given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
     given += [] if state is None else ["--state", str(state)]
+    show_retraining(result, config, given, as_json=as_json)
+
+
+def show_retraining(result: "Retraining", config: Config, given: Sequence[str], *, as_json: bool) -> None:
+    """Print a retraining that the given options made; exit code 3 where it ended without a promotion."""
     stages = {
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
@@ -233,7 +238,7 @@ def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
+def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool | None) -> "Retraining":
     """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile."""
     what = "retraining" if until == "promote" else until
     say(f"{what} with profile {profile}, seed {config.seed}, state in {config.state.root}")
@@ -262,11 +267,12 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
                 return flow(config, fresh=fresh, until=until)
 
 
-def _require_ready(config: Config, profile: str, *, yes: bool) -> None:
+def _require_ready(config: Config, profile: str, *, yes: bool | None) -> None:
     """Refuse what cannot come to its end here, and what is not worth its price to the person who asked for it."""
     with interruptible(LOOKED):
         require_ready(config, profile)
-        confirm_costs(config, yes=yes)
+        if yes is not None:
+            confirm_costs(config, yes=yes)
 
 
 def warm_up(config: Config) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final[Mapping[str, str]] = {
     "retrain": "Retrain, end to end. Run again, it resumes: finished stages are skipped.",
+    "l4": "Retrain with one job on a rented L4, or on this machine. Run again, it finds the job and goes on.",
     "score": "Score rollouts of any model with the rewards.",
     "synthesize": "Make a store, simulated, Olist's or of your own files, and prompts with references from it.",
     "init": "Look at your own files, and write the column map and the profile that train on them.",
@@ -63,6 +64,7 @@ HELP_OPTIONS: Final = ["-h", "--help"]
 EXAMPLES: Final[Mapping[str, str]] = {
     ROOT: "tucano retrain --profile local",
     "retrain": "tucano retrain --profile local --set train.max_steps=20",
+    "l4": "tucano l4 --bucket gs://BUCKET/tucano --dry-run",
     "score": "tucano score ROLLOUTS.jsonl --metrics --out SCORED.jsonl",
     "synthesize": "tucano synthesize --count 5000 --seed 42 --out PROMPTS",
     "init": "tucano init exports/ --out shop",
