@@ -14,6 +14,7 @@ from flows.runtime.console import captured
 from flows.runtime.prefect_client import emit_held
 from flows.runtime.runs import add_tags, deployed, is_recorded, logging_of_chain, profile_of_run, run_name
 from flows.runtime.session import open_recorder, open_store
+from flows.stages.adoption import Adopted, policies_of
 from flows.stages.answers import rung_makers
 from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.child_pool import do_all, expect_stage_children, pool_of
@@ -22,7 +23,7 @@ from flows.stages.inputs import base, curate, synthesize
 from flows.stages.promote import promote, read_decision
 from flows.stages.retraining import Retraining, Until, conclude
 from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
-from flows.stages.train import best_seed, stage_name, train
+from flows.stages.train import best_seed, stage_name
 from schemas.config.config import Config
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
@@ -39,7 +40,7 @@ def _run_name() -> str:
 
 
 @flow(name="retrain", flow_run_name=_run_name)
-def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") -> Retraining:
+def retrain(config: Config, *, fresh: bool = False, until: Until = "promote", adopted: Adopted = None) -> Retraining:
     """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote, or up to one of these.
 
     The audit comes first of all that costs, where people have scored these rewards; where they have not, they are
@@ -56,7 +57,9 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             given = {role: stages[name] for role, name in TRAINED_FROM.items()}
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
-            works: dict[str, Callable[[], Any]] = {} if until == "audit" else {"train": partial(train, session, given)}
+            works: dict[str, Callable[[], Any]] = {}
+            if until != "audit":
+                works["train"] = partial(policies_of, session, given, adopted)
             works |= rung_makers(session, given["dataset"], given["base"]) if evaluates else {}
             # A training that fails ends what is made beside it.
             for_rungs = do_all(session.pool, works, first_decides=True)
@@ -78,7 +81,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
         return result
 
 
-def unchanged(config: Config, until: Until) -> Retraining | None:
+def unchanged(config: Config, until: Until, adopted: Adopted = None) -> Retraining | None:
     """Return the result of a run that would make nothing, without Prefect and MLflow; None where there is work.
 
     No run is recorded: nothing has happened.
@@ -89,7 +92,7 @@ def unchanged(config: Config, until: Until) -> Retraining | None:
     with captured() as lines:
         try:
             with only_reuse():
-                return retrain.fn(config, until=until)
+                return retrain.fn(config, until=until, adopted=adopted)
         except WorkDue:
             # The run that follows says all this again.
             lines.clear()
@@ -136,8 +139,7 @@ def _given_to_training(session: Session) -> dict[str, StageResult]:
         expect_stage_children(session.config)
     dataset = curate(session, prompts)
     stages = {"synthesize": prompts, "curate": dataset}
-    scored = known_scores(session.config)
-    if scored is not None:
+    if (scored := known_scores(session.config)) is not None:
         stages["audit"] = audit(session, scored)
     stages["base"] = base_model = base(session, dataset)
     if scored is None:

@@ -51,8 +51,7 @@ def roll_back(config: Config) -> Rollback:
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
         recorder, registry = open_recorder(config), open_registry(config)
         recorder.end_abandoned()
-        back = registry.holder(names.model_name, names.previous_alias)
-        if back is not None:
+        if (back := registry.holder(names.model_name, names.previous_alias)) is not None:
             verified_record(open_store(config), back.policy, f"the policy of version {back.version}")
         with recorder.pipeline("rollback", {"model": names.model_name, "alias": names.alias}) as run:
             done = registry.roll_back(names.model_name, names.alias, names.previous_alias)
