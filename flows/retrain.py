@@ -1,10 +1,9 @@
 """Flow `retrain`: every stage in order, each skipped where its inputs are unchanged."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 from prefect import flow
@@ -14,7 +13,7 @@ from flows.runtime.console import captured
 from flows.runtime.prefect_client import emit_held
 from flows.runtime.runs import add_tags, deployed, is_recorded, logging_of_chain, profile_of_run, run_name
 from flows.runtime.session import open_recorder, open_store
-from flows.stages.adoption import Adopted, policies_of
+from flows.stages.adoption import Adopted, training_of
 from flows.stages.answers import rung_makers
 from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.child_pool import do_all, expect_stage_children, pool_of
@@ -57,9 +56,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote", ad
             given = {role: stages[name] for role, name in TRAINED_FROM.items()}
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
-            works: dict[str, Callable[[], Any]] = {}
-            if until != "audit":
-                works["train"] = partial(policies_of, session, given, adopted)
+            works = training_of(session, given, adopted, until)
             works |= rung_makers(session, given["dataset"], given["base"]) if evaluates else {}
             # A training that fails ends what is made beside it.
             for_rungs = do_all(session.pool, works, first_decides=True)

@@ -24,8 +24,6 @@ from tasks.commerce.reward import StepReward
 Split = Literal["train", "validation"]
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation")
 DATA_FOLDER: Final = "environment"
-KEPT: Final = 4096
-"""Completions whose components are kept: the function of each component asks for all."""
 BatchReward = Callable[..., list[float | None]]
 
 
@@ -57,7 +55,8 @@ class Environment:
         self.weights: Final = {
             (task, name): weight for task, name, weight in component_rewards(self.spec) if task in tasks
         }
-        self._score = lru_cache(KEPT)(self._components)
+        # The function of each component asks for all components.
+        self._score = lru_cache(4096)(self._components)
         self._folder, self._local = folder, threading.local()
 
     def component(self, task: TaskName, name: str, prompt_id: str, completion: str) -> float | None:

@@ -11,17 +11,14 @@ from flows.cli.compare import report_parts
 from flows.cli.lineage import open_walker
 from flows.cli.result import new_folder, show
 from flows.cli.training import run_chain
-from flows.cli.tucano import Json, Overrides, Profile, StateFolder, Yes, configured, group
+from flows.cli.tucano import Json, Overrides, Profile, StateFolder, configured, group
 from flows.runtime.session import existing_store, state_folder
-from schemas.artifact import ArtifactRecord
 from schemas.errors import GateRefused, InputError
 from schemas.faults import first_fault
 from schemas.source import source_digest
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
-from schemas.tasks import SpecName
 from tasks.environment.adopt import Adoption, files_of, require_environment
 from tasks.environment.write import Engine, write_engine, write_environment
-from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.report.wording import spoken
 from tasks.train.preflight.inputs import AUDIT_REMEDY, require_audit
 
@@ -45,7 +42,11 @@ def write(
     if len(datasets) != 1:
         raise InputError(f"{reference!r} is of {len(datasets)} datasets; give the digest of one dataset")
     dataset = store.record(str(datasets.pop()))
-    audit = _audit(store, dataset, config.rewards.spec)
+    if not (audits := store.records("audit")):
+        raise GateRefused(f"no audit has passed these rewards, so none is written; {AUDIT_REMEDY}")
+    # The newest: whoever scored last decides.
+    audit, tasks = audits[0], set(read_prompt_table(store.path(dataset.sha256) / TRAIN_FILE)["task"])
+    require_audit(store.path(audit.sha256), config.rewards.spec, tasks)
     made_of = {"prompts": dataset.inputs["prompts"], "dataset": dataset.sha256, "audit": audit.sha256}
     for sha256 in made_of.values():
         store.verify(sha256)
@@ -60,15 +61,6 @@ def write(
     show({**card, "sha256": record.sha256}, [f"environment {record.sha256}: {out}"], as_json=as_json)
 
 
-def _audit(store: ArtifactStore, dataset: ArtifactRecord, spec: SpecName) -> ArtifactRecord:
-    """Return the newest audit; GateRefused unless it passed the dataset's rewards as they are now."""
-    if not (audits := store.records("audit")):
-        raise GateRefused(f"no audit has passed the rewards {spec}, so none is written; {AUDIT_REMEDY}")
-    tasks = set(read_prompt_table(store.path(dataset.sha256) / TRAIN_FILE)["task"])
-    require_audit(store.path(audits[0].sha256), spec, tasks)
-    return audits[0]
-
-
 def adopt(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="An adapter of PEFT, or a whole model.")],
     trained_by: Annotated[str, typer.Option(metavar="NAME@COMMIT", help="The trainer, and its commit or version.")],
@@ -76,7 +68,6 @@ def adopt(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
-    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Record what another trainer made as a policy, and evaluate it as ours; exit code 3 where it is held."""
@@ -87,7 +78,7 @@ def adopt(
         raise InputError(f"the adoption: {first_fault(error)}") from None
     files_of(adopted.folder)
     require_environment(existing_store(config, "no environment is there"), environment)
-    result = run_chain(config, profile, until="promote", fresh=False, yes=yes, adopted=adopted)
+    result = run_chain(config, profile, until="promote", fresh=False, yes=True, adopted=adopted)
     decision, (policy,) = result.decision, result.policies.values()
     document = {"policy": policy.record.sha256, "decision": decision, "evaluation": result.report["gate"]}
     with spoken(config.language):

@@ -1,8 +1,12 @@
 """Flow `adopt`: what another trainer made of a dataset's package, as the policy of a run."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from flows.runtime.runs import stage_flow
+from flows.stages.retraining import Until
 from flows.stages.runner import Policies, Results, Session, Stage, config_digest, run_stage
 from flows.stages.train import train
 from schemas.artifact import Origin
@@ -15,9 +19,11 @@ from tasks.train.summaries import SUMMARY_FILE, chosen_reward, read_summary
 Adopted = Adoption | None
 
 
-def policies_of(session: Session, given: Results, adopted: Adopted) -> Policies:
-    """Return the policies of a run by their seeds: trained, or the one that is adopted."""
-    return train(session, given) if adopted is None else adopt(session, given, adopted)
+def training_of(session: Session, given: Results, adopted: Adopted, until: Until) -> dict[str, Callable[[], Any]]:
+    """Return what makes the policies of a run: a training, or an adoption; nothing where it ends with the audit."""
+    if until == "audit":
+        return {}
+    return {"train": partial(train, session, given) if adopted is None else partial(adopt, session, given, adopted)}
 
 
 @stage_flow("adopt")
@@ -32,7 +38,7 @@ def adopt(session: Session, given: Results, adoption: Adoption) -> Policies:
         request = AdoptRequest(
             **adoption.model_dump(),
             **{role: given[role].path for role in ("base", "dataset", "audit")},
-            base_name=config.policy.name,
+            base_name="" if config.policy.stand_in else config.policy.name,
             store=given["prompts"].path / "store",
             spec=config.rewards.spec,
             decoding=decoding,

@@ -28,7 +28,7 @@ from tasks.synthesize.simulated import as_prompt_row, simulate_store
 from tests.gateway import listening, served_model
 from tests.prompt_tables import write_prompts
 
-pytestmark = [pytest.mark.adapters, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.verifiers, pytest.mark.timeout(1800)]
 
 INTERPRETER: Final = REPOSITORY / ".venv-verifiers" / "bin" / "python"
 ROLLOUTS: Final = 1_000
