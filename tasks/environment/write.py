@@ -1,7 +1,7 @@
 """Writer of a package: a dataset's prompts, the rewards' own code and data below one name, and an engine's settings.
 
-No test prompt, no id of a person in a prompt and no text or place of the store is in it; the store's rows, with their
-pseudonyms, are what queries run on. Imports are rewritten: another environment may have a `tasks` of its own.
+No test prompt and no id of a person is in it; the store's rows, which queries run on, are nobody's. Imports are
+rewritten: another environment may have a `tasks` of its own.
 """
 
 import json
@@ -35,6 +35,7 @@ Engine = Literal["prime-rl", "nemo-gym", "verl"]
 PACKAGE: Final = "tucano_commerce"
 CODE: Final = ("tasks.environment.rewards", "schemas.errors", "schemas.progress", "schemas.source")
 """Entries of the package's code; no closure follows into the last three, which decide nothing."""
+PEOPLE: Final = ("order_id", "customer_id", "customer_unique_id", "review_id")
 EMPTIED: Final = {
     "reviews": ("review_comment_title", "review_comment_message"),
     "customers": ("customer_city", "customer_zip_code_prefix"),
@@ -61,7 +62,7 @@ def write_environment(
     for split, of_split in rows.items():
         (data / f"{split}.jsonl").write_bytes(b"".join(map(_line, of_split)))
     if "sql_qa" in tasks:
-        write_databases(data, [tables_of(_emptied(copy)) for copy in copies_of(read_store(store))])
+        write_databases(data, [tables_of(_nobodys(copy)) for copy in copies_of(read_store(store))])
     if own := os.environ.get(VARIABLE):
         shutil.copyfile(own, data / "phrases.toml")
     card = {"spec": spec, "reward_versions": reward_versions(tasks, spec), "made_of": dict(made_of)}
@@ -88,15 +89,20 @@ def _line(row: PromptRow) -> bytes:
     return orjson.dumps(document) + b"\n"
 
 
-def _emptied(store: Store) -> Store:
-    """Return a store that still says which of these cells are filled."""
+def _nobodys(store: Store) -> Store:
+    """Return a copy of a store whose rows are nobody's: numbers for ids, in their order, and no texts and places."""
     import polars as pl
 
-    filled = {
-        table: [pl.when(pl.col(name).is_not_null()).then(pl.lit("-")).alias(name) for name in columns]
-        for table, columns in EMPTIED.items()
-    }
-    return replace(store, **{table: getattr(store, table).with_columns(each) for table, each in filled.items()})
+    tables = {name: getattr(store, name) for name in ("orders", "items", "payments", "reviews", "customers")}
+    for column in PEOPLE:
+        having = [name for name, table in tables.items() if column in table.columns]
+        ids = sorted({value for name in having for value in tables[name][column]})
+        numbers = {value: f"{place:08}" for place, value in enumerate(ids)}
+        tables |= {name: tables[name].with_columns(pl.col(column).replace(numbers)) for name in having}
+    for table, columns in EMPTIED.items():
+        filled = [pl.when(pl.col(name).is_not_null()).then(pl.lit("-")).alias(name) for name in columns]
+        tables[table] = tables[table].with_columns(filled)
+    return replace(store, **tables)
 
 
 def _copy_source(home: Path) -> None:

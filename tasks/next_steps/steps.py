@@ -65,8 +65,8 @@ class Trained:
 
 def read_trained(policy: Path, settings: Mapping[str, Any] | None, prompts: Path) -> Trained | None:
     """Read what a policy and the artifact of its prompts say; None without the settings that it was trained by."""
-    training = json.loads((policy / "training.json").read_bytes())
-    if not settings or "train" not in settings or "environment" in training:
+    file = policy / "training.json"
+    if not settings or "train" not in settings or "environment" in (training := json.loads(file.read_bytes())):
         return None
     recipe, made = settings["train"], PromptsSummary.read(prompts)
     # A step of DPO is of pairs, and tasks may be trained apart.

@@ -54,7 +54,7 @@ def write(
         shop = store.path(made_of["prompts"]) / "store"
         card = write_environment(store.path(dataset.sha256), shop, config.rewards.spec, made_of, draft)
         shutil.copytree(draft, folder, dirs_exist_ok=True)
-        known = {"code_version": source_digest("tasks.environment.write"), "config_digest": audit.config_digest}
+        known = {"code_version": source_digest("tasks.environment.write"), "config_digest": config.digest()}
         record = store.commit(draft, kind="environment", stage="environment", inputs=made_of, **known)
         if engine is not None:
             write_engine(engine, config, folder, out)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.source import REPOSITORY
+from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows.command import in_this_process
 from tests.small_base import save_base
@@ -63,6 +64,10 @@ def test_an_adapter_by_plain_trl_is_adopted_and_gated(root: Path, written: Any, 
     walked = in_this_process("lineage", found["policy"], "--state", root, "--json").document()
     sides = {node["key"]: node["side"] for node in walked["nodes"]}
     assert sides[written["sha256"]] == sides[written["made_of"]["prompts"]] == "before"
+    # It would go with a person of one of its prompts.
+    person = read_prompt_table(store.path(policy.inputs["dataset"]) / TRAIN_FILE)["customer_id"].drop_nulls()[0]
+    places = in_this_process("forget", person, "--profile", PROFILE, "--state", root, "--json").document()["places"]
+    assert {written["sha256"], found["policy"]} <= {place["sha256"] for place in places}
     # Nothing is made again.
     again = _adopt(root, trained / "adapter", written["sha256"], prefect_server)
     assert again.document(*VERDICT_CODES)["policy"] == found["policy"]

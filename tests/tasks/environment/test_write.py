@@ -1,6 +1,7 @@
 """The package scores as the pipeline, alone in an environment, and holds nothing of the test split and of people."""
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -96,6 +97,7 @@ def test_neither_the_test_split_nor_a_person_nor_a_text_of_the_store_is_in_it(pa
             cells = [row[places.index(column)] for row in written[table]["rows"]]
             assert {*cells} <= {"-", None}
             assert cells.count(None) == getattr(store, table)[column].null_count()
+    assert not {*store.orders["order_id"], *store.orders["customer_id"]} & {*re.findall(r"\w+", text)}
 
 
 def test_equal_inputs_give_equal_bytes_and_the_wheel_has_the_data(package: Path, tmp_path: Path) -> None:
