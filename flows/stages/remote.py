@@ -96,8 +96,7 @@ class Exchange:
 
     def read(self, request: RemoteRequest) -> ArtifactRecord | None:
         """Return what an answer names; None where the work is still to be done, or its result is not whole."""
-        note = (self.shared.note(request.note) or b"").decode(errors="replace")
-        if not note:
+        if not (note := (self.shared.note(request.note) or b"").decode(errors="replace")):
             return None
         try:
             if SHA256.fullmatch(note) is None:
@@ -110,8 +109,7 @@ class Exchange:
     def answer(self, request: RemoteRequest, make: Callable[[], StageResult]) -> None:
         """Do what a request asks for, unless it was done before, and leave the answer with what it names."""
         self.store.clean_drafts()
-        made = self.read(request)
-        if made is not None:
+        if (made := self.read(request)) is not None:
             say(f"{request.stage}: the result of {request.what} {request.name[:12]} is there already")
         else:
             made = make().record

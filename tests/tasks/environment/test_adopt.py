@@ -90,6 +90,9 @@ def test_a_whole_model_is_adopted_and_answers_as_it_is(root: Path, written: Any,
     (merged_from,) = [each for each in store.records("merged") if each.inputs["policy"] == document["policy"]]
     check = json.loads((store.path(merged_from.sha256) / "merge.json").read_bytes())
     assert check["tokens"] == check["tokens_same_as_written"] > 0
+    exported = ("export", document["decision"]["version"], "--profile", PROFILE, "--state", root, "--format", "peft")
+    refused = in_this_process(*exported, "--out", root.parent / "exported").refusal()
+    assert "is a whole model, which has no adapter; export it in another format" in refused
 
 
 def test_what_is_no_policy_of_this_base_and_package_is_refused(
