@@ -26,6 +26,7 @@ from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
 if TYPE_CHECKING:
+    from flows.stages.adoption import Adopted
     from flows.stages.retraining import Retraining, Until
     from flows.stages.runner import StageResult
 
@@ -238,7 +239,9 @@ def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool | None) -> "Retraining":
+def run_chain(
+    config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool | None, adopted: "Adopted" = None
+) -> "Retraining":
     """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile."""
     what = "retraining" if until == "promote" else until
     say(f"{what} with profile {profile}, seed {config.seed}, state in {config.state.root}")
@@ -253,8 +256,7 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
                 # Prefect reads the session's settings when it is imported.
                 from flows.retrain import unchanged  # noqa: PLC0415
 
-                known = unchanged(config, until)
-                if known is not None:
+                if (known := unchanged(config, until, adopted)) is not None:
                     return known
             _require_ready(config, profile, yes=yes)
         with recorded(config, meanwhile=lambda: warm_up(config)):
@@ -264,7 +266,7 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
             from flows.runtime.runs import SEED, profile_tag  # noqa: PLC0415
 
             with tags(profile_tag(profile), f"{SEED}:{config.seed}"), asking(not yes):
-                return flow(config, fresh=fresh, until=until)
+                return flow(config, fresh=fresh, until=until, adopted=adopted)
 
 
 def _require_ready(config: Config, profile: str, *, yes: bool | None) -> None:

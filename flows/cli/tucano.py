@@ -44,6 +44,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "audit": "Check, before training, that the rewards rank answers as human raters do.",
     "phrases": "Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
     "benchmark": "Write a test of the six tasks for any harness, run a model on it, and score answers.",
+    "environment": "Write a dataset's prompts and audited rewards as a package that other trainers load.",
+    "adopt": "Record what another trainer made as a policy, and evaluate it as ours; exit code 3 where it is held.",
     "checkpoints": "List, verify, pull and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
     "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL.",
 }
@@ -54,6 +56,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "champion": ("ask", "export", "promote", "monitor"),
     "compare": ("score",),
     "data": ("init", "synthesize", "curate"),
+    "environment": ("adopt",),
     "infra": ("doctor",),
     "lineage": ("show",),
     "servers": ("serve", "ui"),
@@ -86,6 +89,8 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "audit": "tucano audit check SHEET.csv --rollouts ROLLOUTS.jsonl --report REPORT",
     "phrases": "tucano phrases propose cozinha --output SHEET.csv",
     "benchmark": "tucano benchmark score TEST ANSWERS.jsonl",
+    "environment": "tucano environment write DATASET --out PACKAGE --engine prime-rl",
+    "adopt": "tucano adopt FOLDER --trained-by trl@1.15.0 --environment SHA",
     "checkpoints": "tucano checkpoints pull --pin best --out CHECKPOINT",
     "infra": "tucano infra apply --profile l4",
 }

@@ -98,8 +98,7 @@ def _read_profile(profile: str, extended_by: tuple[str, ...] = ()) -> dict[str, 
     if any(_is_one(profile, each) for each in extended_by):
         raise InputError(f"profile {profile!r} extends itself, by {' -> '.join((*extended_by, profile))}; remove one")
     values = _read_file(profile)
-    parent = values.pop(EXTENDS, None)
-    if parent is None:
+    if (parent := values.pop(EXTENDS, None)) is None:
         return values
     if not isinstance(parent, str):
         raise InputError(f"profile {profile!r}: {EXTENDS} is {parent!r}; give the name of one profile, or its path")
