@@ -111,7 +111,8 @@ def _given(profile: str, overrides: Sequence[str], state: Path | None) -> list[s
 def _next_steps(result: "Retraining", given: Sequence[str], root: Path) -> list[dict[str, str]]:
     """Return the evaluation's next steps: each command whole, and a longer training with its minutes where known."""
     made = [policy for policy in result.policies.values() if not policy.reused]
-    a_step = sum(policy.seconds / read_summary(policy.path)["steps"] for policy in made)
+    # SFT alone has no step of GRPO.
+    a_step = sum(policy.seconds / steps for policy in made if (steps := read_summary(policy.path)["steps"]))
     # `tucano retrain` registers what is only evaluated.
     version = result.decision.get("version", "VERSION")
     return [NextStep(**each).whole(given, root, version, a_step) for each in result.report["next"]]
