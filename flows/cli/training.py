@@ -80,8 +80,7 @@ def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Itera
     yield Table(title, document["stages"], columns)
     yield from report_parts(result.report)
     decision, number = result.decision, result.decision["version"]
-    model, verdict = decision["model"], worded(decision["verdict"])
-    yield worded("{verdict}: version {number} of {model}", verdict=verdict, number=number, model=model)
+    yield worded("{verdict}: version {version} of {model}", **{**decision, "verdict": worded(decision["verdict"])})
     there = worded("version {number}", number=result.champion) if result.champion else worded("no version yet")
     yield worded("`{alias}` is {version}", alias=decision["alias"], version=there)
     yield from _pages(result)
