@@ -87,7 +87,7 @@ def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Itera
     if decision["merged"] is not None:
         yield f"{worded('model')}: {result.stages['promote'].path / MERGED_FOLDER}"
     if result.champion == number:
-        yield f"{worded('next')}: `tucano ask TASK`, `tucano serve`, `tucano ui`, `tucano monitor`"
+        yield f"{worded('next')}: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
     else:
         yield from _next_lines(decision["verdict"], document["next"])
         yield f"{worded('try it')}: `tucano ask TASK --version {number}`, `tucano ui`"
