@@ -124,7 +124,7 @@ def reading_prompts(path: Path) -> Iterator[None]:
     except (OSError, PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"{path} cannot be read as parquet ({reason}); make it again with `tucano synthesize`"
+            f"{path} cannot be read as parquet ({reason}); give what `tucano synthesize` makes, or JSON Lines (.jsonl)"
         ) from None
 
 

@@ -1,7 +1,6 @@
 """Flow `adopt`: what another trainer made of a dataset's package, as the policy of a run."""
 
 from pathlib import Path
-from typing import Any
 
 from flows.runtime.runs import stage_flow
 from flows.stages.runner import Policies, Results, Session, Stage, config_digest, run_stage

@@ -65,12 +65,12 @@ class Original:
 
     def rewards_of(self, answers: Sequence[Completion]) -> list[float | None]:
         """Return each answer's reward; None where nothing is known of the right one."""
-        return [self._reward(row, answer) for row, answer in zip(self.rows, answers, strict=True)]
-
-    def _reward(self, row: PromptRow, answer: Completion) -> float | None:
-        if not knows_anything(row.reference) or (row.task == "sql_qa" and self.databases is None):
-            return None
-        return score_rollout(answer.as_rollout(row), self.databases).reward
+        return [
+            score_rollout(answer.as_rollout(row), self.databases).reward
+            if knows_anything(row.reference) and (row.task != "sql_qa" or self.databases is not None)
+            else None
+            for row, answer in zip(self.rows, answers, strict=True)
+        ]
 
     def answers_of(self, model: Any, progress: Progress) -> list[Completion]:
         """Return a model's most likely answers to the rows' prompts, drawn by transformers."""

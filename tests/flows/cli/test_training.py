@@ -78,7 +78,9 @@ def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
             "tasks": {"push": block},
             "gate": gate,
             "ground_truth": {"overall": block, "tasks": {"push": block | {"mean_tuned": 0.75}}},
+            "next": [{"why": "it is right", "command": "tucano promote --baseline push"}],
         },
+        "decision": {},
         "stages": {"evaluate": SimpleNamespace(path=tmp_path / "evaluation")},
         "seconds": 3.0,
     }
@@ -123,7 +125,9 @@ def test_evaluate_ends_by_its_verdict(ran: dict[str, Any], verdict: str, exit_co
     document = ended.document(exit_code)
     assert ran["asked"][1:] == ("evaluate", False)
     assert document["gate"]["verdict"] == verdict
-    assert set(document) == {"seconds", "path", "overall", "tasks", "gate"}
+    assert set(document) == {"seconds", "path", "overall", "tasks", "gate", "next"}
+    step = "next: `tucano promote VERSION --profile local --baseline push`: it is right"
+    assert (step in ended.words) == bool(exit_code)
     lists = "What speaks against it:\n- push got worse\nGood to know:\n- one seed"
     assert f"the gate says {verdict}\n{lists}" in ended.text
 
