@@ -102,7 +102,8 @@ def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Itera
 def _next_steps(result: "Retraining", given: Sequence[str], root: Path) -> list[dict[str, str]]:
     """Return the evaluation's next steps: each command whole, and a longer training with its minutes where known."""
     made = [policy for policy in result.policies.values() if not policy.reused]
-    a_step = sum(policy.seconds / read_summary(policy.path)["steps"] for policy in made)
+    # SFT alone has no step of GRPO.
+    a_step = sum(policy.seconds / steps for policy in made if (steps := read_summary(policy.path)["steps"]))
     return [NextStep(**each).whole(given, root, result.decision["version"], a_step) for each in result.report["next"]]
 
 

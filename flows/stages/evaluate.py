@@ -194,7 +194,7 @@ def _plan(
     """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
     config = session.config
     plan = EvaluationPlan(
-        **config.evaluate.model_dump(include=PLANNED),
+        **{**config.evaluate.model_dump(include=PLANNED), "rungs": config.rungs},
         over_rungs=config.promote.over_rungs,
         seed=config.seed,
         max_tokens=config.train.max_completion_tokens,

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from schemas.config.evaluate import EvaluateConfig, PromoteConfig
+from schemas.config.evaluate import EvaluateConfig, PromoteConfig, Rung
 from schemas.config.section import Language, ReportConfig, Section, language_of
 from schemas.config.serve import MonitorConfig, ServeConfig
 from schemas.config.train import TrainConfig
@@ -290,6 +290,17 @@ class Config(Section):
     def validation_prompts(self) -> int:
         """Return the number of validation prompts of all tasks."""
         return sum(self.curate.validation_rows(task) for task, count in self.synthesize.counts.items() if count)
+
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """Return the rungs that answer: without a step after it, SFT is the policy itself."""
+        return tuple(rung for rung in self.evaluate.rungs if rung != "sft" or self.train.max_steps)
+
+    @model_validator(mode="after")
+    def _something_is_trained(self) -> "Config":
+        if not self.train.max_steps and not self.warm_start.steps:
+            raise ValueError("train.max_steps and warm_start.steps are 0, so nothing would be trained; set one of them")
+        return self
 
     @model_validator(mode="after")
     def _other_machines_reach_all_of_the_state(self) -> "Config":

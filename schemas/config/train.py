@@ -43,8 +43,8 @@ class TrainConfig(Section):
     """Quantize the frozen weights to NF4."""
     lora: LoraSection = LoraSection()
     """The adapter's size."""
-    max_steps: int = Field(default=60, ge=1)
-    """Optimizer steps."""
+    max_steps: int = Field(default=60, ge=0)
+    """Optimizer steps; 0 keeps the model after SFT."""
     prompts_per_step: int = Field(default=4, ge=1)
     """Prompts a sampling step."""
     generations: int = Field(default=8, ge=2)

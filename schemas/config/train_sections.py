@@ -171,11 +171,6 @@ class VllmSection(Section):
     sleep: bool = False
     """Free that memory while nothing is sampled."""
 
-    @property
-    def share_of_card(self) -> float:
-        """Return the share of the trainer's GPU that vLLM takes: during sampling if it sleeps, else all the time."""
-        return self.memory_share if self.enabled else 0.0
-
 
 class AlarmsSection(Section):
     """Alarms that are worth a person's attention."""

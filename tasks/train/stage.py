@@ -188,6 +188,10 @@ def _prepare(
     price = price_per_hour(request.prices, machine_device(), spot=spot, otherwise=config.price_per_hour)
     priced = config.model_copy(update={"price_per_hour": price})
     checkpointer = watch(started.trainer, started.parts, selection, alarms, held.keeper, preemption, priced, channel)
+    if not config.max_steps:
+        # The policy is the model after SFT: an adapter that changes nothing, validated once.
+        selection.on_train_begin(None, None, None, model=started.trainer.model)
+        return _Prepared(started, selection, alarms, started.trainer.state)
     if checkpoint is None:
         # A resumed training has passed it with the same recipe; a Spot machine would pay for it each time.
         _check(inputs, started.trainer, held.folder)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file
 
 from benchmarks.checkpoints.trainings import Moment, Strike, request_again, run
 from flows.runtime.session import mlflow_store
@@ -151,6 +152,17 @@ def test_seeds_with_task_adapters_are_a_policy_each(root: Path, stopped: Ended, 
         (status, files), *_ = runs_of(root, f"train-seed{training['seed']}")
         assert status == "FINISHED"
         assert {f"preflight-{task}.json" for task in TASKS} <= set(files)
+
+
+def test_without_a_step_the_policy_is_the_model_after_sft(stopped: Ended, train: Callable[..., Ended]) -> None:
+    ended = train("train.max_steps=0")
+    assert skipped(ended.stderr) == BEFORE
+    (training,) = ended.document()["trainings"]
+    summary = read(Path(training["path"]), SUMMARY_FILE)
+    assert (summary["steps"], summary["chosen_step"], len(summary["validation"])) == (0, 0, 1)
+    adapter = load_file(Path(training["path"]) / ADAPTER_FOLDER / "adapter_model.safetensors")
+    # An adapter adds its B times its A.
+    assert not any(weights.any() for name, weights in adapter.items() if "lora_B" in name)
 
 
 def test_dpo_trains_on_own_pairs(root: Path, stopped: Ended, train: Callable[..., Ended], tmp_path: Path) -> None:
