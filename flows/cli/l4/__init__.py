@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from flows.cli.result import show
-from flows.cli.training import run_chain, given_options, show_retraining
+from flows.cli.training import given_options, run_chain, show_retraining
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.run import require_ready
 from flows.l4.checks import check_revision, check_store
