@@ -126,9 +126,7 @@ def claimed(job: Job, address: str) -> Iterator[Lease]:
     """Be the only one who starts this job and waits for it; InputError where somebody else does."""
 
     def refuse(held: str, _: float) -> None:
-        raise InputError(
-            f"another `tucano l4` has this job ({held.partition(';')[0]}); wait for its end"
-        ) from None
+        raise InputError(f"another `tucano l4` has this job ({held.partition(';')[0]}); wait for its end") from None
 
     store, prefix = open_store(address)
     lease = Lease.acquire(store, f"{prefix}jobs/{job.id}/", seconds=SECONDS_OF_A_CLAIM, waiting=refuse)
