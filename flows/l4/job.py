@@ -16,6 +16,7 @@ from flows.stages.remote import Exchange, RemoteRequest, config_elsewhere, reque
 from flows.stages.runner import Results, Session
 from flows.stages.train import STAGE, seed_stage, training_name, training_seeds
 from schemas.config.config import Config
+from schemas.config.workers import WorkersConfig
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from tasks.checkpoints.address import open_store
 from tasks.checkpoints.lease import Lease
@@ -71,7 +72,9 @@ def make_job(config: Config, given: Results, *, folder: Path, interpreter: Path 
         request_for(stage, session, STAGE, records, what="training", seed=seed)
         for seed, stage in zip(seeds, stages, strict=True)
     ]
-    there = config_elsewhere(config)
+    # The job hands nothing over, and so needs no MLflow server that a bucket's other machines need.
+    workers = WorkersConfig(**config.workers.model_dump(exclude={"training", "inference"}))
+    there = config_elsewhere(config.model_copy(update={"workers": workers}))
     state = there.state.model_copy(update={"root": folder, "mlflow": mlflow})
     rewards, train = there.rewards.model_copy(update={"phrases": None}), there.train
     own = {"state": state, "rewards": rewards, "train": train.model_copy(update={"interpreter": interpreter})}

@@ -35,14 +35,21 @@ class SignedOut(InputError):
 class Service(Protocol):
     """Where a job runs. A question without an answer raises `Unreachable`, and what a user must mend `InputError`."""
 
-    place: str
-    """In words."""
-    folder: Path
-    """Of a job's state on its machine."""
-    interpreter: Path | None
-    """The trainer's Python there; None: the one that runs the job."""
-    patience: float
-    """Seconds that a run may wait for a machine before the next place is tried."""
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+
+    @property
+    def folder(self) -> Path:
+        """A job's state on its machine."""
+
+    @property
+    def interpreter(self) -> Path | None:
+        """The trainer's Python there; None: the one that runs the job."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a run may wait for a machine before the next place is tried."""
 
     def check(self) -> None:
         """Refuse what would end the job on its machine, before anything is started."""

@@ -167,7 +167,7 @@ class Rerouted(requests.Session):
         super().__init__()
         self._url = url
 
-    def request(self, method: str | bytes, url: str | bytes, *given: Any, **named: Any) -> requests.Response:  # type: ignore[override]
+    def request(self, method: str, url: str | bytes, *given: Any, **named: Any) -> requests.Response:
         return super().request(method, str(url).replace("https://", f"{self._url}/", 1), *given, **named)
 
 
