@@ -14,26 +14,12 @@ import pytest
 from flows.stages.answers import RIVAL_SOURCES
 from schemas.source import PACKAGES, REPOSITORY
 from schemas.tasks import TASK_NAMES
+from tests.cases import cases_of
 from tests.source_records import outside_key, run_recorded
 
 pytestmark = pytest.mark.slow
 
-STAGES: Final[Mapping[str, tuple[str, ...]]] = {
-    "synthesize": ("tasks.synthesize.stage",),
-    "curate": ("tasks.curate.stage",),
-    "audit": ("tasks.audit.stage",),
-    "sheet": ("tasks.audit.rollouts", "tasks.audit.sampling"),
-    "base": ("tasks.train.sft.warm_start",),
-    "grpo": ("tasks.train.children.grpo",),
-    "dpo": ("tasks.train.children.dpo",),
-    "merge": ("tasks.policy.merge",),
-    "plan": ("tasks.evaluate.preregistration",),
-    "answer": ("tasks.evaluate.answers.answer",),
-    "answer-rival": ("tasks.evaluate.answers.rival",),
-    "evaluate": ("flows.stages.evaluate",),
-    "promote": ("flows.stages.promote", "tasks.lineage.mlflow.registry"),
-    "monitor": ("flows.stages.monitor",),
-}
+STAGES: Final = {name: tuple(each) for name, each in cases_of(__file__)["STAGES"].items()}
 """Each stage with its entry modules."""
 OTHERWISE: Final = {"grpo", "dpo", "merge", "answer-rival"}
 """Stages whose entry modules are not written out where the stage is made."""

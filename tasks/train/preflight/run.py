@@ -46,7 +46,8 @@ def preflight(
 ) -> tuple[Check, ...]:
     """Check a training that has not begun; return every check, in order. The trainer stays as it is."""
     recipe, limits, seed = request.config, request.config.preflight, request.seed
-    context, most = trainer.model.config.max_position_embeddings, request.max_prompt_tokens
+    said, most = trainer.model.config.max_position_embeddings, request.max_prompt_tokens
+    context = min(said, request.context or said)
     with unchanged(trainer):
         torch.manual_seed(seed)
         # In the modes in which it generates and learns while it trains.

@@ -57,13 +57,13 @@ class Flight:
         messages = as_messages(self.rows[0].system, self.rows[0].prompt)
         return torch.tensor([self.tokenizer.encode(render(self.tokenizer, messages, to_answer=True))])
 
-    def check(self, tokenizer: Any = None) -> dict[str, Check]:
-        """Run the preflight, with another tokenizer if one is given."""
+    def check(self, tokenizer: Any = None, context: int | None = None) -> dict[str, Check]:
+        """Run the preflight, with another tokenizer or context if one is given."""
         recipe = TrainConfig.model_validate({**RECIPE, "preflight": RELAXED})
         checks = preflight(
             self.trainer,
             tokenizer or self.tokenizer,
-            request_of(recipe, self.base, self.base, base=self.base, seed=1, max_prompt_tokens=64),
+            request_of(recipe, self.base, self.base, base=self.base, seed=1, max_prompt_tokens=64, context=context),
             self.rows,
             ComponentRewards(Databases(()), "grounded"),
             silent,
@@ -107,9 +107,12 @@ def test_logits_that_are_no_numbers_are_reported_before_anything_is_sampled(flig
     before = norm.detach().clone()
     norm.data.fill_(float("nan"))
     try:
-        checks = flight.check()
+        checks = flight.check(context=32)
     finally:
         norm.data.copy_(before)
+    # Its configuration says more than it was trained on.
+    assert not checks["prompt_budget"].passed
+    assert "within the model's 32" in checks["prompt_budget"].limit
     assert checks["ceiling"].measured == "not run, because the model's logits are not finite"
     assert checks["ceiling"].remedy.startswith("look for weights that are not finite")
     assert not checks["moved_by_a_step"].passed
