@@ -59,7 +59,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             cheap = cheap_part(session, given, until)
             trains = until not in {"audit", "plan"}
             policies = train(decided(session, given, cheap.plan), given) if trains else {}
-            stages |= cheap.stages | {stage_name(seed, policies): policy for seed, policy in policies.items()}
+            stages |= {**cheap.stages, **{stage_name(seed, policies): policy for seed, policy in policies.items()}}
             if evaluates:
                 stages |= evaluate(session, {**stages, **given}, policies, cheap.made)
                 report |= read_report(stages["evaluate"].path)
