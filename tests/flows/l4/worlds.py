@@ -195,8 +195,9 @@ elif world["fails"]:
     json.dump(world, open({file!r}, "w"))
     sys.exit("the API server does not answer")
 else:
+    ended = {{"SUCCEEDED", "FAILED", "CANCELLED", "FAILED_NO_RESOURCE"}}
     for row in rows:
-        if row["job_name"] != "another" and row["status"] not in {{"SUCCEEDED", "FAILED", "CANCELLED", "FAILED_NO_RESOURCE"}} and world["statuses"]:
+        if row["job_name"] != "another" and row["status"] not in ended and world["statuses"]:
             row["status"] = world["statuses"].pop(0)
     print(json.dumps(rows))
 json.dump(world, open({file!r}, "w"))
