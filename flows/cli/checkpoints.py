@@ -161,8 +161,7 @@ def _open(address: str, training: str | None) -> list[Mirror]:
 
 
 def _open_one(address: str, training: str | None) -> Mirror:
-    mirrors = _open(address, training)
-    if not mirrors:
+    if not (mirrors := _open(address, training)):
         raise InputError(f"{address} has no checkpoint to pull; give the mirror that the training wrote to")
     if len(mirrors) > 1:
         names = ", ".join(mirror.training for mirror in mirrors)

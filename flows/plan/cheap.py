@@ -26,6 +26,7 @@ from tasks.lineage.mlflow.recorder import StageRun
 from tasks.plan.draws import DrawRequest
 from tasks.plan.plan import Terms, plan_training
 from tasks.plan.scores import CheapScores, Model, read_scores
+from tasks.plan.scoring import score_without_model
 from tasks.plan.training_plan import Price, TrainingPlan
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT
 
@@ -67,7 +68,7 @@ def plan_of(session: Session, given: Results) -> CheapPart:
             cheap_scores, session, {**given, "model": model}, name=name, in_groups=name in (start, "sft")
         )
         for name, model in models.items()
-    }
+    } | {f"{STAGE}-baselines": partial(_baselines, session, given)}
     drawn = do_all(session.pool, works)
     scores = read_scores(each.path for each in drawn.values())
     terms = Terms(start, {task: config.curate.test_rows(task) for task in TASK_NAMES}, config.promote.over_rungs)
@@ -91,7 +92,6 @@ def cheap_scores(session: Session, given: Results, *, name: Model, in_groups: bo
         "max_tokens": config.train.max_completion_tokens,
         "batch_size": config.evaluate.batch_size,
         "guided": GUIDED if name == "base" else "",
-        "without_model": name == "base",
         "wording_prompts": asked.wordings if name == "base" else 0,
         "group_prompts": asked.prompts if in_groups else 0,
         "group_size": COMPLETIONS_A_PROMPT,
@@ -116,6 +116,26 @@ def cheap_scores(session: Session, given: Results, *, name: Model, in_groups: bo
         summary=_figures,
     )
     return run_stage(placed(stage, session, STAGE, made_from, name=name, in_groups=in_groups), session)
+
+
+def _baselines(session: Session, given: Results) -> StageResult:
+    """Score the answers that take no model."""
+    config, made_from = session.config, {role: given[role].record for role in ("prompts", "dataset")}
+
+    def work(output: Path, _progress: Progress, _run: StageRun) -> None:
+        store = given["prompts"].path / "store"
+        score_without_model(given["dataset"].path, store, config.rewards.spec, config.seed, output)
+
+    stage = Stage(
+        name=f"{STAGE}-baselines",
+        kind="scores",
+        sources=("tasks.plan.scoring",),
+        config_digest=config_digest(config.rewards.spec, config.seed),
+        inputs=made_from,
+        work=work,
+        summary=_figures,
+    )
+    return run_stage(stage, session)
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

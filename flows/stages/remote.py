@@ -96,8 +96,7 @@ class Exchange:
 
     def read(self, request: RemoteRequest) -> ArtifactRecord | None:
         """Return what an answer names; None where the work is still to be done, or its result is not whole."""
-        note = (self.shared.note(request.note) or b"").decode(errors="replace")
-        if not note:
+        if not (note := (self.shared.note(request.note) or b"").decode(errors="replace")):
             return None
         try:
             if SHA256.fullmatch(note) is None:

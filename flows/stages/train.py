@@ -98,6 +98,7 @@ def seed_stage(
             validation_temperature=config.evaluate.temperature,
             validation_batch_size=config.evaluate.batch_size,
             max_prompt_tokens=config.curate.max_prompt_tokens,
+            context=config.policy.context,
             seed=seed,
             base=given["base"].path,
             base_sha256=given["base"].record.sha256,
@@ -246,10 +247,8 @@ def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
 def _remove_all_but_checkpoints(folder: Path) -> None:
     """Remove an earlier process's files except its checkpoints, which training resumes from."""
     for path in folder.glob("*"):
-        if path.is_file():
-            path.unlink()
-        elif path.name != CHECKPOINTS_FOLDER:
-            shutil.rmtree(path)
+        if path.name != CHECKPOINTS_FOLDER:
+            (path.unlink if path.is_file() else partial(shutil.rmtree, path))()
 
 
 def _train_each_task(

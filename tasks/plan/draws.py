@@ -6,7 +6,6 @@ GRPO would compare: the best of a group against its mean is the room that reinfo
 
 import random
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,10 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.tables.prompts import TRAIN_FILE, VALIDATION_FILE, PromptRow, read_prompts
 from schemas.tasks import Guided, SpecName
-from tasks.commerce.registry import SERVED, grammar_of, score_beside, score_rollout
+from tasks.commerce.registry import SERVED, grammar_of
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.evaluate.answers.baselines import baselines
-from tasks.evaluate.ground_truth import truth_of
 from tasks.plan.scores import WORDING, CheapScores, Group, Model, Served
+from tasks.plan.scoring import scored_as_served
 from tasks.plan.wordings import choose_wordings, reworded
 from tasks.policy.child import Channel, as_child
 
@@ -49,8 +47,6 @@ class DrawRequest(BaseModel):
     group_guided: Guided
     wording_prompts: int = 0
     """Training prompts of a task that choose its wording; none is sought if 0."""
-    without_model: bool = False
-    """Whether baselines are chosen and scored too."""
     output: Path
 
 
@@ -70,8 +66,6 @@ def main(request_file: Path, channel: Channel) -> None:
     if request.wording_prompts:
         served += draws.best_wording(rows)
     groups = draws.groups(_some_of_each(rows, request.group_prompts, request.seed)) if request.group_prompts else []
-    if request.without_model:
-        served += draws.without_model(rows)
     CheapScores(served=tuple(served), groups=tuple(groups), tokens=draws.tokens).write(request.output)
 
 
@@ -113,17 +107,6 @@ class _Draws:
         chosen = choose_wordings(choosing, lambda asked: [each.score for each in self.served(WORDING, asked)])
         return self.served(WORDING, [_in_wording(row, chosen.get(row.task)) for row in rows])
 
-    def without_model(self, rows: Sequence[PromptRow]) -> list[Served]:
-        """Score the baselines that the evaluation chooses on the training split."""
-        score = partial(score_rollout, databases=self._databases, spec=self._request.spec)
-        answered, by_id = [row.answered("") for row in rows], {row.prompt_id: row for row in rows}
-        training = read_prompts(self._request.dataset / TRAIN_FILE)
-        found: list[Served] = []
-        for each in baselines(training, answered, lambda rollout: score(rollout).reward, self._request.seed):
-            of_rows = [by_id[rollout.prompt_id] for rollout in each.rollouts]
-            found += self._scored(each.name, of_rows, [rollout.completion for rollout in each.rollouts])
-        return found
-
     def _draw(self, rows: Sequence[PromptRow], seeds: Sequence[int], temperature: float, guided: Guided) -> Any:
         from tasks.policy.generate import as_messages, generate_samples
 
@@ -142,19 +125,7 @@ class _Draws:
         return [[each.text for each in sample] for sample in samples]
 
     def _scored(self, rung: str, rows: Sequence[PromptRow], texts: Sequence[str]) -> list[Served]:
-        databases, spec = self._databases, self._request.spec
-        rollouts = [row.answered(text) for row, text in zip(rows, texts, strict=True)]
-        scored = score_beside([score_rollout(rollout, databases, spec) for rollout in rollouts], spec)
-        return [
-            Served(
-                rung=rung,
-                task=each.task,
-                prompt_id=row.prompt_id,
-                score=each.reward,
-                truth=truth_of(each, databases) if each.reference else None,
-            )
-            for row, each in zip(rows, scored, strict=True)
-        ]
+        return scored_as_served(rung, rows, texts, self._databases, self._request.spec)
 
 
 def _grammar(row: PromptRow, guided: Guided) -> str:

@@ -3,9 +3,10 @@
 All figures are of the validation split, so that no test prompt is looked at before the judgement. The plan is a
 forecast and decides no promotion.
 
-- **Room.** The mean best of k free answers of the model that GRPO starts from, less their mean (pass@k against pass@1,
-  in reward). Reinforcement moves probability to answers that the model gives already: on verifiable tasks it does not
-  go beyond what many draws reach (2504.13837). It is expected to reach half of the room at best.
+- **Room.** The mean best of k free answers of the model that GRPO starts from (pass@k, in reward), less its served
+  answers to the same prompts: a cold answer is often better than the mean of free ones (pass@1) before any training.
+  Reinforcement moves probability to answers that the model gives already: on verifiable tasks it does not go beyond
+  what many draws reach (2504.13837). It is expected to reach half of the room at best.
 - **Shown gain.** The true gain over the best cheap way that the paired test finds four times in five on the test split
   of this size: z(1 - alpha) + z(.80) standard errors, with alpha = .05 over the number of tasks, Holm's first step. The
   standard error is the paired test's own, of validation differences: between the model that GRPO starts from and that
@@ -63,12 +64,13 @@ def _plan_task(task: TaskName, scores: CheapScores, terms: Terms, tasks: int) ->
     without = [reached for rung, reached in rungs.items() if rung in BASELINES]
     learner: Learner = "nothing" if without and max(without) >= rungs[best] - NEAR else LEARNERS[cheapest]
     start, test_prompts = terms.starts_from, terms.test_prompts[task]
-    groups, expected, shown, power = scores.groups_of(start, task).values(), None, None, None
-    pass_1 = fmean(map(fmean, groups)) if groups else None
-    pass_k = fmean(map(max, groups)) if groups else None
+    groups, served, expected, shown, power = scores.groups_of(start, task), scores.of(start, task), None, None, None
+    pass_1 = fmean(map(fmean, groups.values())) if groups else None
+    pass_k = fmean(map(max, groups.values())) if groups else None
     spread = _spread(scores, start, best, task)
-    if pass_1 is not None and pass_k is not None:
-        expected = rungs[start] + REACHED * (pass_k - pass_1) - rungs[best]
+    if pass_k is not None:
+        room = max(0.0, pass_k - fmean(served[prompt] for prompt in groups))
+        expected = rungs[start] + REACHED * room - rungs[best]
     if spread is not None:
         error, level = spread / math.sqrt(test_prompts), ALPHA / tasks
         shown = (_z(1 - level) + _z(POWER)) * error

@@ -37,7 +37,7 @@ class TaskPlan:
     pass_k: float | None
     """Mean best of a group."""
     expected: float | None
-    """Gain over the best cheap way if half of the room is reached; it may be below 0."""
+    """Gain over the best cheap way if half of the room is reached: below 0 where the training starts below it."""
     shown: float | None
     """Smallest true gain over it that the test split shows four times in five."""
     power: float | None

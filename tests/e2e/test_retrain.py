@@ -42,7 +42,7 @@ from tests.source_records import outside_key, used_by_children
 pytestmark = pytest.mark.e2e
 
 FLOWS = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
-CHEAP = ["published", "cheap-base", "cheap-sft"]
+CHEAP = ["published", "cheap-base", "cheap-sft", "cheap-baselines"]
 """Stages of the flow of the training's plan."""
 ANSWERING = ["plan", "merge-tuned", "answer-base", "answer-tuned"]
 """Stages of the evaluate flow, before the stage of its name."""
@@ -64,8 +64,8 @@ def test_a_kill_leaves_no_process_and_the_next_run_resumes_at_the_checkpoint(pip
     assert skipped(pipeline.said) == []
     assert list(pipeline.document["stages"]) == STAGES
     again = skipped(pipeline.resumed.stderr)
-    assert again[:7] == STAGES[:7]
-    assert set(again[7:]) <= {*_merges_taken_again(pipeline)}
+    assert again[:8] == STAGES[:8]
+    assert set(again[8:]) <= {*_merges_taken_again(pipeline)}
     assert "resumed at step" in pipeline.resumed.stderr
 
 

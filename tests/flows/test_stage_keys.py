@@ -25,6 +25,7 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "sheet": ("tasks.audit.rollouts", "tasks.audit.sampling"),
     "base": ("tasks.train.sft.warm_start",),
     "cheap": ("tasks.plan.draws",),
+    "cheap-baselines": ("tasks.plan.scoring",),
     "grpo": ("tasks.train.children.grpo",),
     "dpo": ("tasks.train.children.dpo",),
     "merge": ("tasks.policy.merge",),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from flows.cli.result import show
-from flows.cli.training import run_chain, show_retraining
+from flows.cli.training import given_options, run_chain, show_retraining
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.run import require_ready
 from flows.l4.checks import check_revision, check_store
@@ -102,9 +102,7 @@ def l4(
     kept = f"{config.state.mirror} and {config.state.artifacts}"
     say(f"job: nothing of it runs or is paid any more but the storage of {kept}, which you may delete")
     result = run_chain(laptop, profile, until="promote", fresh=False, yes=None)
-    given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
-    given += [] if state is None else ["--state", str(state)]
-    show_retraining(result, config, given, as_json=as_json)
+    show_retraining(result, config, given_options(profile, overrides, state), as_json=as_json)
 
 
 def _with_addresses(config: Config, bucket: str | None, *, here: bool) -> Config:

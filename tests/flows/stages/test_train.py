@@ -13,27 +13,12 @@ from flows.stages.train import key_inputs
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from tests.cases import cases_of
 
 
 @pytest.mark.parametrize(
     ("override", "policy", "checkpoints"),
-    [
-        ("train.seeds=[42,123]", "same", "same"),
-        ("workers.concurrent_children=3", "same", "same"),
-        ("train.keep_checkpoints=9", "same", "same"),
-        ("train.preemption.snapshot_share=0.5", "same", "same"),
-        ("train.alarms.patience=50", "same", "same"),
-        ("train.preflight.min_prompts_per_task=1", "same", "same"),
-        ("seed=7", "same", "same"),
-        # Remedies of full memory.
-        ("train.accumulation=2", "other", "same"),
-        ("train.gradient_checkpointing=torch", "other", "same"),
-        ("train.vllm.memory_share=0.2", "other", "same"),
-        ("train.max_steps=41", "other", "other"),
-        ("train.adapter_per_task=true", "other", "other"),
-        ("train.guided=none", "other", "other"),
-        ("evaluate.temperature=0.2", "other", "other"),
-    ],
+    cases_of(__file__)["settings_make_another_policy_or_checkpoints"],
 )
 def test_settings_make_another_policy_or_checkpoints_only_where_they_decide(
     override: str, policy: str, checkpoints: str

@@ -28,10 +28,11 @@ def of_push(scores: CheapScores, test_prompts: int = MANY, **terms: str) -> Task
     return plan_of(scores, test_prompts, **terms).tasks["push"]
 
 
-def test_the_room_is_the_best_of_a_group_above_its_mean() -> None:
-    found = of_push(scored("push", {"base": BASE, "sft": SFT}, {"sft": ROOM}))
-    assert (found.pass_1, found.pass_k) == (pytest.approx(0.6), 1.0)
-    assert found.expected == pytest.approx(REACHED * 0.4)
+def test_the_room_is_the_best_of_a_group_above_the_served_answer() -> None:
+    """Free answers at a higher temperature are worse on average, which no training has to make good."""
+    found = of_push(scored("push", {"base": BASE, "sft": SFT}, {"sft": [(0.0, 0.4, 0.8, 0.4)] * 3}))
+    assert (found.pass_1, found.pass_k) == pytest.approx((0.4, 0.8))
+    assert found.expected == pytest.approx(REACHED * (0.8 - fmean(SFT[:3])))
 
 
 @pytest.mark.parametrize(
@@ -79,10 +80,10 @@ def test_more_tasks_make_a_gain_of_one_harder_to_show() -> None:
 
 
 def test_a_training_from_the_base_has_to_come_above_sft_too() -> None:
-    """The base's own room ends at .6 by half: SFT is there already."""
+    """Half of the base's own room ends where SFT is already."""
     groups = {"base": [(0.2, 0.3, 0.4, 0.9)] * 6, "sft": NO_ROOM}
     found = of_push(scored("push", {"base": BASE, "sft": SFT}, groups), starts_from="base")
-    assert found.expected == pytest.approx(fmean(BASE) + REACHED * (0.9 - 0.45) - fmean(SFT))
+    assert found.expected == pytest.approx(fmean(BASE) + REACHED * (0.9 - fmean(BASE)) - fmean(SFT))
     assert found.learner == "SFT"
 
 
