@@ -6,13 +6,14 @@ A region is asked for as a whole, so that a stock-out of one is one of all its z
 import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from flows.l4.checks import commit_of_code, require_tag
 from flows.l4.google import Google, Missing
+from flows.l4.quotas import l4_quotas, require_quotas
 from flows.l4.service import UNDER_WAY, Machines, Run, State, Unreachable, command
 from flows.runtime.console import warn
 from schemas.errors import InputError
@@ -85,9 +86,9 @@ class Vertex:
         return image
 
     def check(self) -> None:
-        """Refuse an image of other code or one that is not there, and a bucket in another region."""
-        # Before the image is named by it.
-        _ = self._google.project
+        """Refuse an image of other code or one that is not there, a bucket in another region, and a missing quota."""
+        # Named first, for the image is named by it.
+        project = self._google.project
         host, _, path = self._image.partition("/")
         name, _, tag = path.rpartition(":")
         if host.endswith("pkg.dev"):
@@ -99,6 +100,13 @@ class Vertex:
                     f"the registry has no image {self._image}; build it from this commit, as infra/README.md says"
                 ) from None
         self._check_bucket()
+        try:
+            ask = partial(self._google.ask, "GET")
+            quotas = l4_quotas(project, self._regions[0], ask, on="vertex", on_demand=self._machines == "on-demand")
+        except InputError as error:
+            warn(f"the quotas are not known ({error})")
+        else:
+            require_quotas(quotas)
 
     def _check_bucket(self) -> None:
         bucket, region = self._artifacts.removeprefix("gs://").partition("/")[0], self._regions[0]

@@ -87,12 +87,12 @@ def test_no_machine_anywhere_ends_with_nothing_running(rented: Rented, sky: Sky,
     assert [row["status"] for row in sky.rows] == ["FAILED_NO_RESOURCE"]
 
 
-def test_what_is_left_is_cancelled(rented: Rented, sky: Sky, service: Working) -> None:
-    sky.change(statuses=["RUNNING"])
+def test_what_is_left_is_cancelled_and_nothing_else(rented: Rented, sky: Sky, service: Working) -> None:
+    sky.change(rows=[{"job_id": 1, "job_name": "another", "status": "RUNNING"}], statuses=["RUNNING"])
     service.start(rented.job.id)
     rented.finish()
-    assert rented.wait(service) == [f"tucano-{rented.job.id} 1: stopped"]
-    assert [row["status"] for row in sky.rows] == ["CANCELLED"]
+    assert rented.wait(service) == [f"tucano-{rented.job.id} 2: stopped"]
+    assert [row["status"] for row in sky.rows] == ["RUNNING", "CANCELLED"]
 
 
 def test_a_server_that_fails_for_a_while_is_asked_again(rented: Rented, sky: Sky, service: Working) -> None:

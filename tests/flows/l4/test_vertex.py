@@ -79,6 +79,10 @@ def test_without_a_quota_nothing_is_made(rented: Rented, cloud: Cloud, service: 
     with pytest.raises(InputError, match="quota metrics exceed quota limits; ask for the quota") as refused:
         rented.wait(service())
     assert (refused.value.exit_code, cloud.jobs) == (2, [])
+    with pytest.raises(
+        InputError, match=r"quota aiplatform\S+preemptible_nvidia_l4_gpus in europe-west4 is 0; ask for 1"
+    ):
+        service().check()
 
 
 @pytest.mark.parametrize("looks", [[PENDING], [STOCK_OUT]], ids=["waits", "is refused"])

@@ -96,6 +96,7 @@ class Cloud:
     faults: list[int] = field(default_factory=list)
     """Statuses of the next answers; 0 is a page of a proxy, -1 one after the request was carried out."""
     has_quota: bool = True
+    """Where not, a job is refused when it is created, too."""
     seen: Callable[[dict[str, Any]], None] = lambda _: None
     """Is told of a job whenever it is looked at."""
     jobs: list[dict[str, Any]] = field(default_factory=list)
@@ -124,8 +125,11 @@ class Cloud:
     def _answer(self, method: str, path: str, query: str, body: bytes) -> Any:
         if "/v2/" in path:
             return {} if path.rpartition("/")[2] in self.tags else None
-        if "/storage/" in path:
-            return {"location": self.location}
+        buckets = [{"effectiveLimit": str(int(self.has_quota))}]
+        known = {"/consumerQuotaMetrics/": {"consumerQuotaLimits": [{"quotaBuckets": buckets}]}}
+        known |= {"/storage/": {"location": self.location}}
+        if found := next((each for part, each in known.items() if part in path), None):
+            return found
         name = path.partition("/v1/")[2]
         if method == "POST" and name.endswith(":cancel"):
             job = self._job(name.removesuffix(":cancel"))
@@ -195,8 +199,9 @@ elif world["fails"]:
     json.dump(world, open({file!r}, "w"))
     sys.exit("the API server does not answer")
 else:
+    ended = {{"SUCCEEDED", "FAILED", "CANCELLED", "FAILED_NO_RESOURCE"}}
     for row in rows:
-        if row["status"] not in {{"SUCCEEDED", "FAILED", "CANCELLED", "FAILED_NO_RESOURCE"}} and world["statuses"]:
+        if row["job_name"] != "another" and row["status"] not in ended and world["statuses"]:
             row["status"] = world["statuses"].pop(0)
     print(json.dumps(rows))
 json.dump(world, open({file!r}, "w"))
