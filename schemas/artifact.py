@@ -15,6 +15,7 @@ ArtifactKind = Literal[
     "policy",
     "merged",
     "plan",
+    "scores",
     "search",
     "answers",
     "evaluation",

@@ -66,6 +66,8 @@ class Outcome:
     """Time of the training with its validations, on one thread."""
     tokens: int
     """Tokens that were sampled to learn from."""
+    curve: dict[int, float]
+    """Mean reward on validation, by step."""
     test: dict[str, Scored]
     """By prompt."""
 
@@ -120,7 +122,8 @@ def run(job: Job) -> Outcome:
         )
 
     if job.arm == "sft":
-        return Outcome(0.0, 0, _answer_test(job, load_policy(job.base, None, four_bit=False), tokenizer, databases))
+        policy = load_policy(job.base, None, four_bit=False)
+        return Outcome(0.0, 0, {}, _answer_test(job, policy, tokenizer, databases))
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         started = time.perf_counter()
@@ -132,7 +135,8 @@ def run(job: Job) -> Outcome:
         seconds = time.perf_counter() - started
         selection.write_best(work / "best", adapter_config(trainer.model))
         policy = load_policy(job.base, work / "best", four_bit=False)
-        return Outcome(seconds, tokens(), _answer_test(job, policy, tokenizer, databases))
+        curve = {each.step: each.mean_reward for each in selection.history}
+        return Outcome(seconds, tokens(), curve, _answer_test(job, policy, tokenizer, databases))
 
 
 def _answer_test(job: Job, policy: Any, tokenizer: Any, databases: Databases) -> dict[str, Scored]:

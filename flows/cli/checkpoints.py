@@ -156,9 +156,7 @@ def _configured_mirror(profile: str, overrides: Sequence[str], state: Path | Non
 def _open(address: str, training: str | None) -> list[Mirror]:
     """Open the mirror of each requested training; a folder or training that is not there is refused."""
     require_folder(address)
-    names = trainings(address)
-    if training is not None:
-        names = [complete_name(training, names, address)]
+    names = trainings(address) if training is None else [complete_name(training, trainings(address), address)]
     return [open_mirror(address, name) for name in names]
 
 

@@ -11,7 +11,7 @@ from schemas.errors import GateRefused, InputError
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import VALIDATION_FILE, PromptRow, read_prompts
 from tasks.policy.child import Channel, as_child
-from tasks.policy.generate import Message, Rendered, as_messages, draw_by_engine, draw_by_transformers
+from tasks.policy.generate import Message, Rendered, as_messages, draw_by_engine, draw_by_transformers, render
 from tasks.policy.load import load_tokenizer, read_folder
 from tasks.policy.unpacked import engine_draws
 
@@ -174,7 +174,7 @@ def _answer(
 ) -> list[tuple[list[int], list[int]]]:
     """Answer all prompts greedily at once; return each one's tokens, and those of its answer with its end."""
     end: Any = tokenizer.eos_token_id
-    rendered = [tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in prompts]
+    rendered = [render(tokenizer, each) for each in prompts]
     asked = [tokenizer.encode(text, add_special_tokens=False) for text in rendered]
     greedy = Rendered(rendered, GREEDY, ANSWER_TOKENS, seeds=[0], guide=lambda _: None)
     draw = draw_by_engine if engine_draws(model) else draw_by_transformers

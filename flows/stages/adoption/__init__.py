@@ -1,14 +1,9 @@
 """Flow `adopt`: what another trainer made of a dataset's package, as the policy of a run."""
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from flows.runtime.runs import stage_flow
-from flows.stages.retraining import Until
 from flows.stages.runner import Policies, Results, Session, Stage, config_digest, run_stage
-from flows.stages.train import train
 from schemas.artifact import Origin
 from schemas.progress import Progress
 from tasks.environment.adopt import Adoption, AdoptRequest, files_of, require_environment
@@ -17,13 +12,6 @@ from tasks.lineage.store.artifacts import file_digests
 from tasks.train.summaries import SUMMARY_FILE, chosen_reward, read_summary
 
 Adopted = Adoption | None
-
-
-def training_of(session: Session, given: Results, adopted: Adopted, until: Until) -> dict[str, Callable[[], Any]]:
-    """Return what makes the policies of a run: a training, or an adoption; nothing where it ends with the audit."""
-    if until == "audit":
-        return {}
-    return {"train": partial(train, session, given) if adopted is None else partial(adopt, session, given, adopted)}
 
 
 @stage_flow("adopt")
