@@ -229,10 +229,9 @@ def monitor(
     if report is not None:
         from tasks.monitor.stage import ANSWERS_FILE  # noqa: PLC0415 - as above
 
-        without_answers = shutil.ignore_patterns(ANSWERS_FILE)
+        # The artifact's own files are read-only.
+        without_answers, copy = shutil.ignore_patterns(ANSWERS_FILE), shutil.copyfile
         with new_folder(report, frozenset(part.name for part in stage.path.iterdir())) as draft:
-            # The artifact's own files are read-only.
-            copy = shutil.copyfile
             shutil.copytree(stage.path, draft, ignore=without_answers, copy_function=copy, dirs_exist_ok=True)
     made = {"sha256": stage.record.sha256, "path": str(stage.path), "reused": stage.reused}
     document = {**monitored.found, **made, "silence": monitored.silence and monitored.silence.reason}

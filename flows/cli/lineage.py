@@ -107,8 +107,7 @@ def _of_artifact(graph: Graph, node: Node) -> Iterator[str]:
     yield _with_facts(node)
     before = [graph.nodes[key] for key in graph.came_from(node.key) if key in graph.nodes]
     for kind in SHOWN_FACTS:
-        of_kind = [_with_facts(each) for each in before if each.kind == kind]
-        if of_kind:
+        if of_kind := [_with_facts(each) for each in before if each.kind == kind]:
             yield f"  from {_listed(of_kind)}"
     if after := [graph.nodes[key] for key in graph.led_to(node.key) if key in graph.nodes]:
         versions = sorted(_version(each) for each in after if each.kind == "version")

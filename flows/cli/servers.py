@@ -194,8 +194,7 @@ def _keep_running() -> bool:
 def _fork() -> tuple[int, int] | None:
     """Return the number of a new process and the pipe whose end it ends with; None in that process."""
     reading, writing = os.pipe()
-    child = os.fork()
-    if child:
+    if child := os.fork():
         os.close(reading)
         return child, writing
     os.close(writing)

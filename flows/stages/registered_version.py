@@ -37,7 +37,7 @@ from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.child import run_child
 from tasks.policy.load import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
-from tasks.policy.merge import MergeRequest
+from tasks.policy.merge import MODEL_FOLDER, MergeRequest
 from tasks.serve.export.child import BASE_FOLDER, PROOFS, ExportFormat, ExportRequest, name_base, published_base
 from tasks.serve.export.proof import ExportProof
 from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding
@@ -51,8 +51,7 @@ def roll_back(config: Config) -> Rollback:
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
         recorder, registry = open_recorder(config), open_registry(config)
         recorder.end_abandoned()
-        back = registry.holder(names.model_name, names.previous_alias)
-        if back is not None:
+        if (back := registry.holder(names.model_name, names.previous_alias)) is not None:
             verified_record(open_store(config), back.policy, f"the policy of version {back.version}")
         # A refusal is no run.
         done = registry.roll_back(names.model_name, names.alias, names.previous_alias)
@@ -284,6 +283,10 @@ def export_version(
 
 def _adapters(store: ArtifactStore, parts: VersionParts, kind: ExportFormat) -> dict[str, Path]:
     policy = store.path(parts.policy.sha256)
+    if (policy / MODEL_FOLDER).is_dir():
+        if kind == "peft":
+            raise InputError(f"{parts.what} is a whole model, which has no adapter; export it in another format")
+        return {}
     if (policy / ADAPTER_FOLDER).is_dir():
         return {"": policy / ADAPTER_FOLDER}
     adapters = {folder.name: folder for folder in sorted((policy / TASK_ADAPTERS_FOLDER).iterdir())}

@@ -230,10 +230,8 @@ class AuditConfig(Section):
 
     def thresholds(self) -> dict[str, float]:
         """Return the settings that decide the gate's verdict: all `min_` and `max_`, and whether people must score."""
-        deciding = self.model_dump(include={"require_human"}) | {
-            name: value for name, value in self.model_dump().items() if name.startswith(("min_", "max_"))
-        }
-        return {name: float(value) for name, value in deciding.items()}
+        deciding = {"require_human", *(name for name in AuditConfig.model_fields if name.startswith(("min_", "max_")))}
+        return {name: float(value) for name, value in self.model_dump(include=deciding).items()}
 
     @model_validator(mode="after")
     def _a_sheet_has_its_rollouts_and_scores_enough(self) -> "AuditConfig":

@@ -20,7 +20,7 @@ from schemas.config.train_sections import (
     TaskWeightsSection,
     VllmSection,
 )
-from schemas.tasks import Guided
+from schemas.tasks import Guided, TaskName
 
 Backend = Literal["transformers", "unsloth"]
 GradientCheckpointing = Literal["none", "torch", "unsloth"]
@@ -37,6 +37,8 @@ class TrainConfig(Section):
     """`unsloth` needs a GPU."""
     seeds: tuple[int, ...] = ()
     """Seeds, each of which trains a policy; the run's own."""
+    tasks: Literal["all", "worth"] | tuple[TaskName, ...] = "all"
+    """Tasks to train; `worth`: the plan's."""
     adapter_per_task: bool = False
     """Train an adapter for each task instead of one for all."""
     load_in_4bit: bool = True

@@ -15,7 +15,7 @@ from jinja2 import TemplateError
 from schemas.errors import InputError
 from tasks.policy.child import THREADS
 from tasks.policy.fork_server import THREADS_VARIABLE
-from tasks.policy.generate import Completion, Message, StopReason, generate
+from tasks.policy.generate import Completion, Message, StopReason, generate, tokens_of
 from tasks.serve.engine_client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.served_model import CHAMPION
 
@@ -129,13 +129,10 @@ class LocalEngine:
         """Return a prompt's tokens, or why the model cannot read it."""
         self._load_model(question.model)
         try:
-            prompt = self._tokenizer.apply_chat_template(
-                _messages(question), add_generation_prompt=True, return_dict=True, tokenizer_kwargs={"verbose": False}
-            )
+            tokens = len(tokens_of(self._tokenizer, _messages(question)))
         except TemplateError as error:
             reason = (str(error).splitlines() or [""])[0]
             return EngineRefused(f"the model's chat template takes no such conversation: {reason}")
-        tokens = len(prompt["input_ids"])
         room = self._models[question.model].config.max_position_embeddings - question.max_tokens
         if tokens <= room:
             return tokens
