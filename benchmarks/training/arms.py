@@ -158,16 +158,10 @@ def run(job: Job, make_trainer: MakeTrainer) -> Outcome:
         trainer.add_callback(selection)
         trainer.train()
         seconds = time.perf_counter() - started
-<<<<<<< HEAD
-        selection.write_best(work / "best", adapter_config(trainer.model))
-        policy = load_policy(job.base, work / "best", four_bit=False)
-        curve = {each.step: each.mean_reward for each in selection.history}
-        return Outcome(seconds, tokens(), curve, _answer_test(job, policy, tokenizer, databases))
-=======
         selection.write_best(job.adapter, adapter_config(trainer.model))
         policy = load_policy(job.base, job.adapter, four_bit=False)
-        return Outcome(seconds, tokens(), _answer_test(job, policy, tokenizer, databases))
->>>>>>> h/lab
+        curve = {each.step: each.mean_reward for each in selection.history}
+        return Outcome(seconds, tokens(), curve, _answer_test(job, policy, tokenizer, databases))
 
 
 def _answer_test(job: Job, policy: Any, tokenizer: Any, databases: Databases) -> dict[str, Scored]:
