@@ -91,8 +91,8 @@ def _export_model(
     original = ask_original(own, request.weights, spread_evenly(rows, PROMPTS), databases, longest, progress)
     del own
     if request.format == "safetensors":
-        copied = {"ignore": shutil.ignore_patterns(CHECK_FILE), "copy_function": shutil.copyfile}
-        shutil.copytree(request.weights, request.output, dirs_exist_ok=True, **copied)
+        ignored, copy = shutil.ignore_patterns(CHECK_FILE), shutil.copyfile
+        shutil.copytree(request.weights, request.output, ignore=ignored, copy_function=copy, dirs_exist_ok=True)
         write_decoding(request.output, request.decoding)
         return [prove_folder(original, request.output, progress)]
     proofs = []
