@@ -11,7 +11,7 @@ from schemas.config.config import Config
 from schemas.errors import Interrupted
 from schemas.python_process import safe_environment
 from schemas.source import REPOSITORY
-from tasks.policy.child import SECONDS_TO_END
+from schemas.timeouts import PARENT_SECONDS
 
 
 class ThisMachine:
@@ -68,7 +68,7 @@ class ThisMachine:
             return
         self._process.terminate()
         try:
-            self._process.wait(SECONDS_TO_END)
+            self._process.wait(PARENT_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

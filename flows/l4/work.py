@@ -12,8 +12,8 @@ from flows.runtime.session import BYTES_NEEDED, INTERRUPTED, configure_prefect, 
 from flows.runtime.signals import interruptible, sigterm_on_parent_exit
 from schemas.errors import Interrupted, TucanoError
 from schemas.python_process import collect_rarely
+from schemas.timeouts import PARENT_SECONDS
 from tasks.checkpoints.shared_artifacts import SharedArtifacts
-from tasks.policy.child import SECONDS_TO_END
 
 
 def main(artifacts: str, job_id: str, folder: str) -> None:
@@ -40,7 +40,7 @@ def _train(shared: SharedArtifacts, job_id: str, folder: Path) -> None:
     config = job.config.model_copy(update=own)
     try:
         # An earlier process may still save its work: it ends after the one that waited for it.
-        with state_folder(config, bytes_needed=BYTES_NEEDED, patience=2 * SECONDS_TO_END):
+        with state_folder(config, bytes_needed=BYTES_NEEDED, patience=2 * PARENT_SECONDS):
             if job.phrases is not None:
                 phrases.write_text(job.phrases, encoding="utf-8")
             for number, request in enumerate(job.requests, start=1):
