@@ -59,7 +59,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote", ad
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
             cheap, policies = _policies(session, given, until, adopted)
-            stages |= cheap.stages | {stage_name(seed, policies): policy for seed, policy in policies.items()}
+            stages |= {**cheap.stages, **{stage_name(seed, policies): policy for seed, policy in policies.items()}}
             if evaluates:
                 stages |= evaluate(session, {**stages, **given}, policies, cheap.made)
                 report |= read_report(stages["evaluate"].path)

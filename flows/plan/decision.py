@@ -49,11 +49,11 @@ def decided(session: Session, given: Results, plan: TrainingPlan | None) -> Sess
 
 def show_plan(plan: TrainingPlan) -> None:
     """Print a plan, and show it on the run's page."""
-    for line in plan.table():
+    lines, rows = plan.table(), len(plan.tasks) + 1
+    for line in lines:
         say(line)
         log(line)
-    *table, gain, advice = plan.table()
-    text = "\n".join(["```text", *table, "```", "", gain, "", advice])
+    text = "\n".join(["```text", *lines[:rows], "```", *(f"\n{sentence}" for sentence in lines[rows:])])
     show_markdown(key="training-plan", markdown=text, description="Is the training worth it?")
 
 

@@ -19,7 +19,7 @@ LEARNERS: Final[Mapping[str, Learner]] = {
 TRAINED: Final[Learner] = "GRPO"
 COLUMNS: Final = ("no model", "base", "grammar", "wording", "SFT", "pass@1", "pass@8", "shown", "power")
 WIDTH: Final = 9
-TASK_WIDTH: Final = 11
+TASK_WIDTH: Final = 10
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Price:
     def __str__(self) -> str:
         """Return hours, dollars and reais in words."""
         if self.hours is None or self.dollars is None:
-            return f"an unknown price ({self.unknown})"
+            return f"price unknown: {self.unknown}"
         if not self.dollars:
             return f"{self.hours:.1f} h of a machine whose hour has no price"
         rate, spot = self.reais_per_dollar, self.spot_dollars
@@ -99,7 +99,7 @@ class TrainingPlan:
     price_of_worth: Price = Price()
     """Of a training of the tasks that are worth it alone."""
     commands: tuple[str, ...] = ()
-    """Commands for what is recommended."""
+    """Ways to have what is recommended, each a sentence with a command."""
 
     @property
     def worth(self) -> tuple[TaskName, ...]:
@@ -113,30 +113,24 @@ class TrainingPlan:
         return {**asdict(self), "tasks": tasks, "worth": [*self.worth], "commands": [*self.commands]}
 
     def table(self) -> list[str]:
-        """Return a line for each task, and three around them: in words, what to gain, what it costs, what to do."""
+        """Return a line for each task of at most 100 characters, and three or four sentences around them."""
         cells = {task: plan.cells() for task, plan in self.tasks.items()}
         columns = [name for name in COLUMNS if any(row[name] for row in cells.values())]
-        lines = [f"{'plan':<{TASK_WIDTH}}" + "".join(f"{name:>{WIDTH}}" for name in columns) + "  learner"]
+        lines = [f"{'validation':<{TASK_WIDTH}}" + "".join(f"{name:>{WIDTH}}" for name in columns) + "  learner"]
         for task, row in cells.items():
             values = "".join(f"{row[name] or '-':>{WIDTH}}" for name in columns)
             lines.append(f"{task:<{TASK_WIDTH}}{values}  {self.tasks[task].learner}")
         return [*lines, *self._sentences()]
 
     def _sentences(self) -> Iterator[str]:
-        name, plans = self.algorithm.upper(), self.tasks.values()
         gain = (
             "an unknown gain" if self.must_gain is None else f"+{self.must_gain:.3f}" if self.must_gain else "nothing"
         )
-        tests, prompts = sum(plan.test_prompts for plan in plans), sum(plan.prompts for plan in plans)
-        yield (
-            f"{name} must gain {gain} to be shown over {self.against} on {tests} test prompts, by {prompts} validation "
-            f"prompts; it costs {self.price}"
-        )
+        tests = sum(plan.test_prompts for plan in self.tasks.values())
+        yield f"{self.algorithm.upper()} must gain {gain} against {self.against} on {tests} test prompts; {self.price}"
         found = {
-            learner: [task for task, plan in self.tasks.items() if plan.learner == learner] for learner in LEARNER_NAMES
+            learner: [task for task, plan in self.tasks.items() if plan.learner == learner]
+            for learner in (*LEARNERS.values(), TRAINED)
         }
-        said = "; ".join(f"{learner} for {', '.join(of)}" for learner, of in found.items() if of)
-        yield f"recommended: {said}" + "".join(f"; `{command}`" for command in self.commands)
-
-
-LEARNER_NAMES: Final[tuple[Learner, ...]] = (*LEARNERS.values(), TRAINED)
+        yield "recommended: " + "; ".join(f"{learner} for {', '.join(of)}" for learner, of in found.items() if of)
+        yield from self.commands

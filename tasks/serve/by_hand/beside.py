@@ -34,10 +34,10 @@ def beside(
         rows: Most answers that the base's engine draws at once.
     """
     found = {}
+    own = replace(model, weights=base, policy=None, bags={}, unlearned={})
     if isinstance(client, LocalEngine) and base.is_dir():
         engine = client if model.policy is not None else LocalEngine(base, {}, rows=rows)
-        own = replace(model, weights=base, policy=None, bags={}, unlearned={})
         found[BASE] = DeployedVersion(replace(own, version_name=f"{model.version_name}+{BASE}"), engine)
     if bags:
-        found[BAG_OF_WORDS] = DeployedVersion(replace(model, bags=bags), client)
+        found[BAG_OF_WORDS] = DeployedVersion(replace(own, bags=bags), client)
     return found

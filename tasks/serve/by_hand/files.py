@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from schemas.disk import replace_whole, write_whole
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
-from schemas.tables.delimited import as_cell, read_delimited
+from schemas.tables.delimited import read_delimited
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
@@ -21,6 +22,8 @@ from tasks.serve.questions import asked_row, fields_of, question_of
 if TYPE_CHECKING:
     from tasks.serve.answerer import TaskAnswer
 
+_COMPUTED: Final = re.compile(r"\s*[=+\-@＝＋－＠]")
+_NUMBER: Final = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
 CSV: Final = ".csv"
 """Ending of the files that are tables, with semicolons, commas or tabs."""
 
@@ -83,9 +86,14 @@ def write_answers(out: Path, answers: "Sequence[TaskAnswer]", asked: Path | None
         said = {"text": answer.text, "checked": answer.checked, "reason": answer.reason, **fields}
         written = {name: each if isinstance(each, str | None) else json.dumps(each) for name, each in said.items()}
         cells = {**row, **{f"answer_{name}": each for name, each in written.items()}}
-        rows.append({as_cell(name): as_cell(each or "") for name, each in cells.items()})
+        rows.append({_cell(name): _cell(each or "") for name, each in cells.items()})
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, dict.fromkeys(name for row in rows for name in row), restval="", delimiter=";")
     writer.writeheader()
     writer.writerows(rows)
     replace_whole(out, text.getvalue().encode("utf-8-sig"))
+
+
+def _cell(text: str) -> str:
+    """Return a cell that a spreadsheet does not compute: behind an apostrophe where it would, unless it is a number."""
+    return f"'{text}" if _COMPUTED.match(text) and not _NUMBER.fullmatch(text) else text

@@ -1,6 +1,7 @@
 """Paths of the page: itself, and the log's wrong answers; it asks tasks and sends feedback as every client does."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,6 +15,7 @@ from tasks.serve.by_hand.wrong_answers import wrong_answers
 from tasks.serve.gateway.answering import AnswerService
 from tasks.serve.gateway.limits import RequestRefused
 
+_WEIGHT: Final = re.compile(r"[01](?:\.\d{1,3})?")
 HEADERS: Final = {
     "Cache-Control": "no-store",
     # A page's own policy cannot forbid that another page shows it in a frame.
@@ -51,16 +53,10 @@ def preferred(accepted: str) -> Language:
     weighted: list[tuple[float, Language]] = []
     for each in accepted.lower().split(","):
         name, _, weight = each.partition(";q=")
+        share = float(weight) if _WEIGHT.fullmatch(weight) else 1.0
         if (code := name.strip()[:2]) == "pt":
-            weighted.append((_number(weight), "pt"))
+            weighted.append((share, "pt"))
         elif code == "en":
-            weighted.append((_number(weight), "en"))
+            weighted.append((share, "en"))
     # Of equal weights the first.
     return max(weighted, key=lambda each: each[0], default=(0.0, "en"))[1]
-
-
-def _number(weight: str) -> float:
-    try:
-        return float(weight or 1)
-    except ValueError:
-        return 0.0

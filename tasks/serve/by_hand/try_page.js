@@ -113,7 +113,7 @@ async function list() {
     const rows = data.map((each) => {
       const row = element("div", undefined, "wrong");
       const task = byId("task").querySelector(`[value="${each.task}"]`).textContent;
-      row.append(element("b", task), element("p", `${clock.format(new Date(each.time))} · ${each.version}`, "note"));
+      row.append(element("b", task), element("p", `${clock.format(new Date(each.time))} · ${each.model_version}`, "note"));
       const said = each.reference === null ? worded("rated {rating} of 5", each) : written(each.reference);
       const sent = each.shown === null ? words["nothing was sent"] : written(each.shown);
       row.append(facts([[words.asked, each.prompt], [words.answered, sent], [words.feedback, said]]));

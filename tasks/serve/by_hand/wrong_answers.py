@@ -31,7 +31,7 @@ class WrongAnswer(BaseModel):
     task: TaskName
     time: datetime
     """Time of the feedback."""
-    version: str
+    model_version: str
     """What answered, as the log names it."""
     prompt: str
     shown: str | None
@@ -48,17 +48,18 @@ def wrong_answers(folder: Path) -> list[WrongAnswer]:
     doubted = said.filter(pl.col("reference").is_not_null() | (pl.col("rating") <= LOW))
     if not doubted.height:
         return []
-    logs = [file for file in found.files if file.path.suffix == SUFFIX][-DAYS:]
+    logs = [file for file in found.files if file.path.suffix == SUFFIX and file.size][-DAYS:]
     answers = pl.concat([pl.DataFrame(schema=_LOGGED), *(_answers(file, doubted["request_id"]) for file in logs)])
     joined = doubted.join(answers, on="request_id").sort("time", "request_id", descending=[True, False])
-    wrong = (row for row in joined.iter_rows(named=True) if _is_wrong(row))
-    return [_as_answer(row) for row in islice(wrong, MOST)]
+    rows = ({**row, "reference": orjson.loads(row["reference"] or "null")} for row in joined.iter_rows(named=True))
+    return [WrongAnswer.model_validate(row) for row in islice(filter(_is_wrong, rows), MOST)]
 
 
 def _answers(file: LogFile, requests: pl.Series) -> pl.DataFrame:
     """Return the answers to some requests in a file of the log; a line that is being written is none of them."""
-    lines = pl.scan_ndjson(file.path, schema=_LOGGED, ignore_errors=True)
-    return lines.filter(pl.col("request_id").is_in(requests.implode())).collect()
+    with file.path.open("rb") as lines:
+        table = pl.read_ndjson(lines.read(file.size), schema=_LOGGED)
+    return table.filter(pl.col("request_id").is_in(requests.implode()))
 
 
 def _is_wrong(row: dict[str, Any]) -> bool:
@@ -67,17 +68,6 @@ def _is_wrong(row: dict[str, Any]) -> bool:
         return True
     task = TASKS[row["task"]]
     if row["reference"] is None or task.name == "sql_qa":
-        return row["reference"] is not None and orjson.loads(row["reference"])["sql"] != row["shown"]
-    rollout = Rollout(
-        prompt_id=row["request_id"],
-        task=task.name,
-        prompt=row["prompt"],
-        completion=row["completion"],
-        reference=orjson.loads(row["reference"]),
-    )
+        return row["reference"] is not None and row["reference"]["sql"] != row["shown"]
+    rollout = Rollout.model_validate({**row, "prompt_id": row["request_id"]})
     return task.metric([rollout], None).get(task.answer_metrics[-1], 0.0) < 1
-
-
-def _as_answer(row: dict[str, Any]) -> WrongAnswer:
-    reference = None if row["reference"] is None else orjson.loads(row["reference"])
-    return WrongAnswer.model_validate({**row, "version": row["model_version"], "reference": reference})

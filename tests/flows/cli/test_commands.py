@@ -55,7 +55,7 @@ def test_the_help_imports_no_command_and_scoring_nothing_heavy() -> None:
     assert "retrain" in ended.stdout
     assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
         "flows", "flows.cli", "flows.cli.tucano", "flows.runtime",
-        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.python_process",
+        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.python_process", "schemas.timeouts",
     }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import GateRefused, InputError
 from schemas.tables.prompts import TRAIN_FILE
+from schemas.tasks import TaskName
 from tasks.plan.plan import Terms, plan_training
 from tasks.plan.scores import joined
 from tasks.plan.training_plan import TrainingPlan
@@ -25,6 +26,8 @@ from tests.flows.cli.test_training import at_a_terminal
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.plan.scored import scored
+
+BOTH: tuple[TaskName, ...] = ("push", "churn")
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def plan_of(*, with_room: bool) -> TrainingPlan:
     served = {"base": [0.2, 0.3] * 3, "sft": [0.5, 0.6] * 3}
     push = scored("push", served, {"sft": [(0.2, 0.6, 1.0) if with_room else (0.5, 0.5)] * 6})
     scores = joined([push, scored("churn", served, {"sft": [(0.5, 0.5)] * 6})])
-    return plan_training(scores, Terms("sft", {"push": 4_000, "churn": 4_000}))  # type: ignore[arg-type]
+    return plan_training(scores, Terms("sft", dict.fromkeys(BOTH, 4_000)))
 
 
 def decide(config: Config, dataset: Path, plan: TrainingPlan | None) -> Config:
@@ -50,7 +53,7 @@ def decide(config: Config, dataset: Path, plan: TrainingPlan | None) -> Config:
 def test_only_tasks_with_room_are_trained_in_as_many_steps_as_keep_the_epochs(dataset: Path) -> None:
     config = load_config("local", ["train.tasks=worth", "train.max_steps=40"])
     trained = decide(config, dataset, plan_of(with_room=True)).train
-    assert (trained.tasks, trained.max_steps) == (("push",), 10)
+    assert (trained.tasks, trained.max_steps) == (BOTH[:1], 10)
     without_room = plan_of(with_room=False)
     after_sft = decide(config, dataset, without_room).train
     assert (after_sft.tasks, after_sft.max_steps) == ("all", 0)
@@ -62,9 +65,9 @@ def test_a_plan_changes_nothing_of_a_training_of_all_tasks(dataset: Path) -> Non
     config = load_config("local")
     assert decide(config, dataset, plan_of(with_room=True)) == config
     assert decide(config, dataset, None) == config
-    every = narrowed(load_config("local", ["train.tasks=worth"]), dataset, ("push", "churn"))
+    every = narrowed(load_config("local", ["train.tasks=worth"]), dataset, BOTH)
     assert key_inputs(every, 42) == key_inputs(config, 42)
-    assert key_inputs(narrowed(config, dataset, ("push",)), 42) != key_inputs(config, 42)
+    assert key_inputs(narrowed(config, dataset, BOTH[:1]), 42) != key_inputs(config, 42)
 
 
 def test_a_person_who_says_no_trains_nothing(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +92,8 @@ def test_a_person_who_says_no_trains_nothing(dataset: Path, monkeypatch: pytest.
 def test_a_price_is_of_the_trainings_alone_in_reais_too(dataset: Path) -> None:
     config = load_config("l4", ["train.seeds=[1]"])
     price = price_of(config)
-    assert (price.hours, price.dollars) == (pytest.approx(22.7, abs=0.1), pytest.approx(16.1, abs=0.1))
+    assert price.hours == pytest.approx(22.7, abs=0.1)
+    assert price.dollars == pytest.approx(16.1, abs=0.1)
     assert str(price).startswith(f"{price.hours:.1f} h, ${price.dollars:.2f} (R$ {5.4 * (price.dollars or 0):.2f})")
-    assert (price_of(narrowed(config, dataset, ("push",))).dollars or 0) < 0.3 * (price.dollars or 0)
+    assert (price_of(narrowed(config, dataset, BOTH[:1])).dollars or 0) < 0.3 * (price.dollars or 0)
     assert "a CPU trains it" in str(price_of(load_config("local")))

@@ -52,7 +52,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scored(package: Path) -> Any:
     """What a process says of the audit's answers that has the package and none of our own modules."""
     expected, repository = package.parent / "expected.jsonl", str(Path(__file__).parents[3])
-    command = [sys.executable, "-c", SCORE, str(package), str(expected), repository]
+    command = [sys.executable, "-B", "-c", SCORE, str(package), str(expected), repository]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=package.parent, check=False)
     assert ended.returncode == 0, ended.stderr[-2_000:]
     return json.loads(ended.stdout)
@@ -121,7 +121,7 @@ def test_a_trainer_reads_the_rows_as_they_are(package: Path) -> None:
 
 @pytest.mark.parametrize("engine", get_args(Engine))
 def test_the_settings_of_an_engine_are_the_profiles(package: Path, tmp_path: Path, engine: Engine) -> None:
-    config = load_config("l4", ["train.lora.rank=24", "train.generations=6", "train.max_completion_tokens=77"])
+    config = load_config("l4", ["train.lora.rank=24", "train.generations=4", "train.max_completion_tokens=77"])
     write_engine(engine, config, tmp_path, package)
     (file,) = tmp_path.iterdir()
     text = file.read_text(encoding="utf-8")
@@ -129,12 +129,12 @@ def test_the_settings_of_an_engine_are_the_profiles(package: Path, tmp_path: Pat
     if engine == "prime-rl":
         assert known["model"]["name"] == config.policy.name
         assert known["trainer"]["model"]["lora"]["rank"] == 24
-        assert known["orchestrator"]["group_size"] == 6
+        assert known["orchestrator"]["group_size"] == 4
         (source,) = known["orchestrator"]["train"]["source"]
         assert source["env"]["taskset"] == {"id": "tucano_commerce", "split": "train"}
     elif engine == "verl":
         assert Path(known["data"]["train_files"]).is_file()
-        assert known["actor_rollout_ref"]["rollout"]["n"] == 6
+        assert known["actor_rollout_ref"]["rollout"]["n"] == 4
         assert known["data"]["max_response_length"] == 77
     else:
         (agent,) = known["verifiers_agent"]["responses_api_agents"].values()

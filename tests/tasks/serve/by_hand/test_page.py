@@ -21,7 +21,7 @@ REASONS: Final = (
     *(churn.TEXTS.sem_perfil, churn.TEXTS.sem_motivos, churn.TEXTS.sem_apoio, insights.NO_TABLE, CUT_OFF),
     *REFUSED.values(),
 )
-PORTUGUESE: Final = {"de", "do", "da", "uma", "um", "ou", "é", "não", "que", "mais", "na", "com", "tem", "a resposta"}
+PORTUGUESE: Final = {"de", "da", "uma", "um", "ou", "é", "não", "que", "mais", "na", "com", "tem", "a resposta"}
 
 
 def test_each_task_has_a_form_and_each_input_of_it_is_named() -> None:

@@ -50,7 +50,7 @@ def test_a_low_rating_or_a_correction_is_listed_and_a_confirmation_is_not(tmp_pa
     )
     found = wrong_answers(tmp_path)
     assert [each.request_id for each in found] == [fourth, first]
-    assert (found[0].prompt, json.loads(found[0].shown or ""), found[0].version) == ("P", RIGHT, "shop/1")
+    assert (found[0].prompt, json.loads(found[0].shown or ""), found[0].model_version) == ("P", RIGHT, "shop/1")
     assert found[0].reference == RIGHT | {"polarity": "positive"}
     assert (found[1].rating, found[1].time) == (2, NOW)
 
