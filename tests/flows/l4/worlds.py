@@ -132,8 +132,7 @@ class Cloud:
             return found
         name = path.partition("/v1/")[2]
         if method == "POST" and name.endswith(":cancel"):
-            job = self._job(name.removesuffix(":cancel"))
-            job["state"] = "JOB_STATE_CANCELLED"
+            self._job(name.removesuffix(":cancel")).update(state="JOB_STATE_CANCELLING", looks=["JOB_STATE_CANCELLED"])
             return {}
         if method == "POST":
             number = len(self.jobs)
