@@ -12,7 +12,7 @@ TEMPLATE_FILE: Final = BENCHMARKS / "page.md.jinja"
 WITHOUT_RESULT: Final = frozenset({"gpu_check"})
 """Benchmarks with a report of their own: the GPU check runs where the harness cannot be imported."""
 WIDTH: Final = 120
-MAX_LINES: Final = 30
+MAX_LINES: Final = 26
 
 
 def benchmark_names() -> set[str]:
@@ -26,9 +26,9 @@ def page(results: Path = RESULTS) -> str:
 
     named: set[str] = set()
 
-    def result(name: str) -> str:
+    def result(name: str, most: int = MAX_LINES) -> str:
         named.add(name)
-        return _block(name, read_result(name, results))
+        return _block(name, read_result(name, results), most)
 
     template = TEMPLATE_FILE.read_text(encoding="utf-8")
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)  # noqa: S701
@@ -43,13 +43,13 @@ def write_page(path: Path = PAGE_FILE) -> None:
     path.write_text(page(), encoding="utf-8")
 
 
-def _block(name: str, result: Result | None) -> str:
+def _block(name: str, result: Result | None, most: int) -> str:
     if result is None:
         return f"`make bench NAME={name}` has not been run whole on this code."
     missed = {0: "every limit met", 1: "1 limit missed"}.get(result.missed, f"{result.missed} limits missed")
     lead = f"`{result.command}` at {result.commit} on {result.machine}; {missed}"
     parts = [_wrapped(f"{lead}:"), "\n".join(("```text", *result.printed, "```"))]
-    if len(result.printed) > MAX_LINES:
+    if len(result.printed) > most:
         parts = [_wrapped(f"{lead}. What it printed is in `benchmarks/results/{name}.json`.")]
     return "\n\n".join([*parts, _wrapped(result.reading)] if result.reading else parts)
 

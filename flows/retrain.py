@@ -9,19 +9,21 @@ from typing import Any, Final
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.plan.cheap import cheap_part
+from flows.plan.cheap import CheapPart, cheap_part
 from flows.plan.decision import decided
 from flows.runtime.console import captured
 from flows.runtime.prefect_client import emit_held
 from flows.runtime.runs import add_tags, deployed, is_recorded, logging_of_chain, profile_of_run, run_name
 from flows.runtime.session import open_recorder, open_store
+from flows.stages.adoption import Adopted, adopt
+from flows.stages.answers import rung_makers
 from flows.stages.audit import audit, known_scores, people_scores
-from flows.stages.child_pool import expect_stage_children, pool_of
+from flows.stages.child_pool import do_all, expect_stage_children, pool_of
 from flows.stages.evaluate import evaluate
 from flows.stages.inputs import base, curate, synthesize
 from flows.stages.promote import promote, read_decision
 from flows.stages.retraining import Retraining, Until, conclude
-from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
+from flows.stages.runner import Policies, Results, Session, StageResult, WorkDue, only_reuse
 from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
 from tasks.commerce.registry import joint_version
@@ -39,7 +41,7 @@ def _run_name() -> str:
 
 
 @flow(name="retrain", flow_run_name=_run_name)
-def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") -> Retraining:
+def retrain(config: Config, *, fresh: bool = False, until: Until = "promote", adopted: Adopted = None) -> Retraining:
     """Retrain a model: synthesize, curate, audit, base, plan, train, evaluate, promote, or up to one of these.
 
     The audit comes first of all that costs, where people have scored these rewards; where they have not, they are
@@ -56,9 +58,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             given = {role: stages[name] for role, name in TRAINED_FROM.items() if name in stages}
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
-            cheap = cheap_part(session, given, until)
-            trains = until not in {"audit", "plan"}
-            policies = train(decided(session, given, cheap.plan), given) if trains else {}
+            cheap, policies = _policies(session, given, until, adopted)
             stages |= {**cheap.stages, **{stage_name(seed, policies): policy for seed, policy in policies.items()}}
             if evaluates:
                 stages |= evaluate(session, {**stages, **given}, policies, cheap.made)
@@ -76,7 +76,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
         return result
 
 
-def unchanged(config: Config, until: Until) -> Retraining | None:
+def unchanged(config: Config, until: Until, adopted: Adopted = None) -> Retraining | None:
     """Return the result of a run that would make nothing, without Prefect and MLflow; None where there is work.
 
     No run is recorded: nothing has happened.
@@ -87,7 +87,7 @@ def unchanged(config: Config, until: Until) -> Retraining | None:
     with captured() as lines:
         try:
             with only_reuse():
-                return retrain.fn(config, until=until)
+                return retrain.fn(config, until=until, adopted=adopted)
         except WorkDue:
             # The run that follows says all this again.
             lines.clear()
@@ -127,6 +127,16 @@ def compared_settings(config: Config) -> dict[str, Any]:
     return {name: section for name, section in config.without_paths().items() if name != "state"}
 
 
+def _policies(session: Session, given: Results, until: Until, adopted: Adopted) -> tuple[CheapPart, Policies]:
+    """Plan and train, or take what another trainer made; no policy where the run ends before."""
+    if adopted is not None:
+        rungs = do_all(session.pool, rung_makers(session, given["dataset"], given["base"]))
+        return CheapPart(made=rungs), adopt(session, given, adopted)
+    cheap = cheap_part(session, given, until)
+    trains = until not in {"audit", "plan"}
+    return cheap, train(decided(session, given, cheap.plan), given) if trains else {}
+
+
 def _given_to_training(session: Session, until: Until) -> dict[str, StageResult]:
     """Make what a training starts from, and return the stages in their order."""
     prompts = synthesize(session)
@@ -134,8 +144,7 @@ def _given_to_training(session: Session, until: Until) -> dict[str, StageResult]
         expect_stage_children(session.config)
     dataset = curate(session, prompts)
     stages = {"synthesize": prompts, "curate": dataset}
-    scored = known_scores(session.config)
-    if scored is not None:
+    if (scored := known_scores(session.config)) is not None:
         stages["audit"] = audit(session, scored)
     stages["base"] = base_model = base(session, dataset)
     if scored is None and until != "plan":

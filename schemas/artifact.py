@@ -11,6 +11,7 @@ ArtifactKind = Literal[
     "base",
     "sheet",
     "audit",
+    "environment",
     "policy",
     "merged",
     "plan",

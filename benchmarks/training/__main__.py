@@ -16,7 +16,6 @@ Rates and steps were chosen on validation alone, which answered no test prompt.
 """
 
 import os
-import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -26,14 +25,9 @@ from statistics import fmean
 from typing import Final
 
 from benchmarks.harness import Report, add_overrides, map_in_processes, run_benchmark
-from benchmarks.training.arms import ARMS, Arm, Job, Outcome, outcome_of, warm_start
-from benchmarks.training.figures import FIGURES, Difference, difference, mean_on_test, tasks_of
-from schemas.config.config import Config
+from benchmarks.training.arms import ARMS, Arm, Job, Outcome, make_dataset, outcome_of, warm_start
+from benchmarks.training.figures import FIGURES, difference, mean_on_test, tasks_of
 from schemas.config.profiles import load_config
-from schemas.progress import silent
-from tasks.curate import stage as curate
-from tasks.curate.processes import in_processes
-from tasks.synthesize import stage as synthesize
 
 PROFILE: Final = "benchmarks/training/training.toml"
 SEEDS: Final = (1, 2, 3)
@@ -58,7 +52,8 @@ def measure(report: Report, options: Namespace) -> None:
     one_thread = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "POLARS_MAX_THREADS": "1"}
     os.environ.update(one_thread, CUDA_VISIBLE_DEVICES="")
     config = load_config(options.profile, options.set)
-    _set_up(config, options.seeds)
+    make_dataset(config, STATE)
+    list(map_in_processes(partial(warm_start, config, STATE), options.seeds, "warm starts"))
     sft = config.warm_start
     # A further fine-tuning: half of the warm start's steps, at a third of its rate.
     again = sft.model_copy(update={"learning_rate": sft.learning_rate / 3, "steps": sft.steps // 2})
@@ -72,16 +67,6 @@ def measure(report: Report, options: Namespace) -> None:
     _report_tasks(report, outcomes)
 
 
-def _set_up(config: Config, seeds: Sequence[int]) -> None:
-    """Make the prompts, the dataset and the models after SFT."""
-    shutil.rmtree(STATE, ignore_errors=True)
-    for name in ("prompts", "dataset"):
-        (STATE / name).mkdir(parents=True)
-    synthesize.run(config.synthesize, config.seed, STATE / "prompts", silent)
-    curate.run(config.curate, config.policy, STATE / "prompts", STATE / "dataset", silent, in_processes(1))
-    list(map_in_processes(partial(warm_start, config, STATE), seeds, "warm starts"))
-
-
 def _report_arms(report: Report, outcomes: Outcomes) -> None:
     """Print what each arm costs and reaches over all tasks."""
     rows = []
@@ -89,7 +74,7 @@ def _report_arms(report: Report, outcomes: Outcomes) -> None:
         cells = [arm, f"{fmean(each.tokens for each in of_arm):,.0f}", f"{fmean(each.seconds for each in of_arm):.0f}"]
         for figure in FIGURES:
             cells.append(f"{mean_on_test(of_arm, figure):.3f}")
-            cells.append("" if arm == "ours" else _shown(difference(outcomes["ours"], of_arm, figure)))
+            cells.append("" if arm == "ours" else str(difference(outcomes["ours"], of_arm, figure)))
         rows.append(cells)
     report.table(
         "Sampled tokens, seconds, test reward and ground truth; 95 % intervals",
@@ -102,7 +87,7 @@ def _report_arms(report: Report, outcomes: Outcomes) -> None:
         report.line(f"Validation of {arm} by step: {curve}; chosen {chosen}." if curve else "")
     for figure, name in FIGURES.items() if "stock" in outcomes else ():
         found = difference(outcomes["ours"], outcomes["stock"], figure)
-        report.limit(found.low > 0, f"{name} of ours against stock: {_shown(found)} does not exclude zero from below")
+        report.limit(found.low > 0, f"{name} of ours against stock: {found} does not exclude zero from below")
 
 
 def _report_tasks(report: Report, outcomes: Outcomes) -> None:
@@ -113,17 +98,13 @@ def _report_tasks(report: Report, outcomes: Outcomes) -> None:
             means = {arm: mean_on_test(of_arm, figure, task) for arm, of_arm in outcomes.items()}
             rival = max(RIVALS, key=means.__getitem__)
             found = difference(outcomes["ours"], outcomes[rival], figure, task)
-            rows.append((task, *(f"{mean:.3f}" for mean in means.values()), f"{_shown(found)} than {rival}"))
+            rows.append((task, *(f"{mean:.3f}" for mean in means.values()), f"{found} than {rival}"))
             better += [task] if found.low > 0 else []
             worse += [task] if found.high < 0 else []
         report.table(f"By task, {name}", ("task", *outcomes, "ours is better by"), rows)
         told = f"{name}: ours is better than sft and rft on {', '.join(better) or 'no task'}, wanted {MIN_BETTER}"
         report.limit(len(better) >= MIN_BETTER, told)
         report.limit(not worse, f"{name}: ours is worse than sft or rft on {', '.join(worse)}")
-
-
-def _shown(found: Difference) -> str:
-    return f"{found.mean:+.3f} ({found.low:+.3f} {found.high:+.3f})"
 
 
 if __name__ == "__main__":

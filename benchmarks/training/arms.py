@@ -1,5 +1,6 @@
 """Arms of the training benchmark, and the training of one of them with one seed."""
 
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -17,28 +18,36 @@ from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.curate import stage as curate
+from tasks.curate.processes import in_processes
 from tasks.evaluate.ground_truth import truth_of
 from tasks.policy.child import run_child
 from tasks.policy.generate import as_messages, generate, generate_samples
+from tasks.synthesize import stage as synthesize
 from tasks.train.prompt_source import PromptSource
 from tasks.train.sft.warm_start import WarmStartRequest, demonstration, demonstrations_for, sft_trainer
 
 Arm = Literal["sft", "sft again", "rft", "stock", "ours"]
 ARMS: Final[tuple[Arm, ...]] = get_args(Arm)
+ONE_THREAD: Final = {
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "POLARS_MAX_THREADS": "1",
+    # The laptop's training is measured, even where there is a GPU.
+    "CUDA_VISIBLE_DEVICES": "",
+}
 
 
 @dataclass(frozen=True)
 class Job:
     """One training, and the measurements of it."""
 
-    arm: Arm
+    arm: str  # An `Arm`, or another benchmark's.
     seed: int
     """Seed of the warm start, the adapter's first weights, the order of the prompts and every sampled token."""
     recipe: TrainConfig
-    again: WarmStartConfig
-    """The recipe of a further fine-tuning."""
-    temperature: float
-    """Of the answers on validation and test."""
+    again: WarmStartConfig  # The recipe of a further fine-tuning.
+    temperature: float  # Of the answers on validation and test.
     batch_size: int
     setup: Path
     """Folder with the prompts, the dataset and, as `base-SEED`, the models after their warm starts."""
@@ -47,6 +56,11 @@ class Job:
     def base(self) -> Path:
         """Return the folder of the model that all arms of a seed begin with."""
         return self.setup / f"base-{self.seed}"
+
+    @property
+    def adapter(self) -> Path:
+        """Return the folder of the adapter that validated best; `sft` has none."""
+        return self.setup / f"{self.arm}-{self.seed}"
 
 
 @dataclass(frozen=True)
@@ -72,6 +86,15 @@ class Outcome:
     """By prompt."""
 
 
+def make_dataset(config: Config, setup: Path) -> None:
+    """Empty the folder, and make the prompts and the dataset in it."""
+    shutil.rmtree(setup, ignore_errors=True)
+    for name in ("prompts", "dataset"):
+        (setup / name).mkdir(parents=True)
+    synthesize.run(config.synthesize, config.seed, setup / "prompts", silent)
+    curate.run(config.curate, config.policy, setup / "prompts", setup / "dataset", silent, in_processes(1))
+
+
 def warm_start(config: Config, setup: Path, seed: int) -> None:
     """Make the model that all arms of a seed begin with; spawned processes import it by its name."""
     output = setup / f"base-{seed}"
@@ -84,14 +107,17 @@ def warm_start(config: Config, setup: Path, seed: int) -> None:
     )
 
 
-def outcome_of(job: Job) -> Outcome:
+MakeTrainer = Callable[[Job, Sequence[PromptRow], Databases, Any, Path], tuple[Any, Callable[[], int]]]
+"""Returns a trainer on the prompts, and what counts the tokens that it has sampled; the last is an empty folder."""
+
+
+def outcome_of(job: Job, make_trainer: MakeTrainer | None = None) -> Outcome:
     """Return the outcome of a training; its log is beside the models."""
-    log = job.setup / f"{job.arm}-{job.seed}.log"
-    with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
-        return run(job)
+    with job.adapter.with_suffix(".log").open("w") as log, redirect_stdout(log), redirect_stderr(log):
+        return run(job, make_trainer or _trainer)
 
 
-def run(job: Job) -> Outcome:
+def run(job: Job, make_trainer: MakeTrainer) -> Outcome:
     """Train, validate on the way, and answer the test split with the adapter that validated best."""
     import transformers
 
@@ -125,16 +151,15 @@ def run(job: Job) -> Outcome:
         policy = load_policy(job.base, None, four_bit=False)
         return Outcome(0.0, 0, {}, _answer_test(job, policy, tokenizer, databases))
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
         started = time.perf_counter()
         # Early stopping is not compared: every curve goes to the last step.
         selection = Selection(score, every=job.recipe.evaluate_every, patience=job.recipe.max_steps + job.again.steps)
-        trainer, tokens = _trainer(job, rows, databases, tokenizer, work)
+        trainer, tokens = make_trainer(job, rows, databases, tokenizer, Path(folder))
         trainer.add_callback(selection)
         trainer.train()
         seconds = time.perf_counter() - started
-        selection.write_best(work / "best", adapter_config(trainer.model))
-        policy = load_policy(job.base, work / "best", four_bit=False)
+        selection.write_best(job.adapter, adapter_config(trainer.model))
+        policy = load_policy(job.base, job.adapter, four_bit=False)
         curve = {each.step: each.mean_reward for each in selection.history}
         return Outcome(seconds, tokens(), curve, _answer_test(job, policy, tokenizer, databases))
 
@@ -198,9 +223,7 @@ def _grpo(
     stock = stock_trainer(recipe, rows, databases, job.seed, work, of_all, learning_rate=recipe.learning_rate)
 
     def counted() -> int:
-        lengths: list[float] = [
-            entry["completions/mean_length"] for entry in stock.state.log_history if "reward" in entry
-        ]
+        lengths = (entry["completions/mean_length"] for entry in stock.state.log_history if "reward" in entry)
         return round(sum(lengths) * recipe.completions_per_step)
 
     return stock, counted

@@ -27,6 +27,9 @@ class Difference:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return f"{self.mean:+.3f} ({self.low:+.3f} {self.high:+.3f})"
+
 
 def difference(
     arm: Sequence[Outcome], other: Sequence[Outcome], figure: Figure, only: TaskName | None = None

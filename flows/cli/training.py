@@ -8,7 +8,7 @@ import typer
 
 from flows.cli.compare import report_parts
 from flows.cli.result import Table, show
-from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
+from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, chosen_language, configured
 from flows.doctor.run import require_ready
 from flows.plan.prices import asking, confirm_costs, cost_lines, costs_of
 from flows.runtime.console import say, warn
@@ -20,12 +20,14 @@ from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.next_steps.steps import NextStep
 from tasks.policy.merge import MERGED_FOLDER
+from tasks.report.number_format import decimal
 from tasks.report.wording import spoken, worded
 from tasks.train.sizing.estimate import Estimate, estimate_training, expected_prompts
 from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
 if TYPE_CHECKING:
+    from flows.stages.adoption import Adopted
     from flows.stages.retraining import Retraining, Until
     from flows.stages.runner import StageResult
 
@@ -51,8 +53,11 @@ def retrain(
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     config = configured(profile, overrides, state)
     result = run_chain(config, profile, until="promote", fresh=fresh, yes=yes)
-    given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
-    given += [] if state is None else ["--state", str(state)]
+    show_retraining(result, config, given_options(profile, overrides, state), as_json=as_json)
+
+
+def show_retraining(result: "Retraining", config: Config, given: Sequence[str], *, as_json: bool) -> None:
+    """Print a retraining that the given options made; exit code 3 where it ended without a promotion."""
     stages = {
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
@@ -66,7 +71,7 @@ def retrain(
     with spoken(config.language):
         document["next"] = _next_steps(result, given, config.state.root)
         parts = [*retraining_parts(result, document)]
-    show(document, parts, as_json=as_json)
+    show(document, parts, as_json=as_json, language=config.language)
     if result.decision["verdict"] != "promote":
         raise typer.Exit(3)
 
@@ -74,21 +79,35 @@ def retrain(
 def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield where the time went, what the evaluation found, and what was decided."""
     columns = "stage=name time=seconds artifact=sha256 reused"
-    yield Table(f"{result.seconds:.1f} seconds by stage", document["stages"], columns)
+    title = worded("{seconds} seconds by stage", seconds=decimal(result.seconds, 1))
+    yield Table(title, document["stages"], columns)
     yield from report_parts(result.report)
     decision, number = result.decision, result.decision["version"]
-    yield f"{decision['verdict']}: version {number} of {decision['model']}"
-    yield f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet")
+    yield worded("{verdict}: version {version} of {model}", **{**decision, "verdict": worded(decision["verdict"])})
+    there = worded("version {number}", number=result.champion) if result.champion else worded("no version yet")
+    yield worded("`{alias}` is {version}", alias=decision["alias"], version=there)
     yield from _pages(result)
     if decision["merged"] is not None:
-        yield f"model: {result.stages['promote'].path / MERGED_FOLDER}"
+        yield f"{worded('model')}: {result.stages['promote'].path / MERGED_FOLDER}"
     if result.champion == number:
-        yield "next: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
+        yield f"{worded('next')}: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
     else:
-        said = [f"`{step['command']}`: {step['why']}" for step in document["next"]]
-        said = said or [worded("These figures name no step that would help: read the wrong answers.")]
-        yield from (f"{worded('next')}: {each}" for each in said if decision["verdict"] == "hold")
-        yield f"try it: `tucano ask TASK --version {number}`, `tucano ui`"
+        yield from _next_lines(decision["verdict"], document["next"])
+        yield f"{worded('try it')}: `tucano ask TASK --version {number}`, `tucano ui`"
+
+
+def _next_lines(verdict: str, steps: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Yield what would help after a hold."""
+    said = [f"`{step['command']}`: {step['why']}" for step in steps]
+    said = said or [worded("These figures name no step that would help: read the wrong answers.")]
+    yield from (f"{worded('next')}: {each}" for each in said if verdict == "hold")
+
+
+def given_options(profile: str, overrides: Sequence[str], state: Path | None) -> list[str]:
+    """Return the options by which a command has the same configuration."""
+    given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
+    given += [] if state is None else ["--state", str(state)]
+    return given + ([] if chosen_language() is None else ["--language", str(chosen_language())])
 
 
 def _next_steps(result: "Retraining", given: Sequence[str], root: Path) -> list[dict[str, str]]:
@@ -96,7 +115,9 @@ def _next_steps(result: "Retraining", given: Sequence[str], root: Path) -> list[
     made = [policy for policy in result.policies.values() if not policy.reused]
     # SFT alone has no step of GRPO.
     a_step = sum(policy.seconds / steps for policy in made if (steps := read_summary(policy.path)["steps"]))
-    return [NextStep(**each).whole(given, root, result.decision["version"], a_step) for each in result.report["next"]]
+    # `tucano retrain` registers what is only evaluated.
+    version = result.decision.get("version", "VERSION")
+    return [NextStep(**each).whole(given, root, version, a_step) for each in result.report["next"]]
 
 
 def evaluate(
@@ -113,15 +134,17 @@ def evaluate(
     document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path)}
     document |= {name: result.report[name] for name in ("overall", "tasks", "gate")}
     with spoken(config.language):
-        parts = [*report_parts(result.report), *_pages(result)]
-    show(document, parts, as_json=as_json)
+        document["next"] = _next_steps(result, given_options(profile, overrides, state), config.state.root)
+        steps = _next_lines(result.report["gate"]["verdict"], document["next"])
+        parts = [*report_parts(result.report), *_pages(result), *steps]
+    show(document, parts, as_json=as_json, language=config.language)
     if result.report["gate"]["verdict"] != "promote":
         raise typer.Exit(3)
 
 
 def _pages(result: "Retraining") -> Iterator[str]:
-    yield f"report: {result.stages['evaluate'].path / REPORT_PAGE}"
-    yield f"completions: {result.stages['evaluate'].path / PAGE_FILE}"
+    yield f"{worded('report')}: {result.stages['evaluate'].path / REPORT_PAGE}"
+    yield f"{worded('completions')}: {result.stages['evaluate'].path / PAGE_FILE}"
 
 
 def train(
@@ -147,7 +170,8 @@ def train(
         Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
         Table(title, rewards, "seed task before chosen chosen_step"),
     ]
-    show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json)
+    document = {"seconds": result.seconds, "trainings": trainings}
+    show(document, tables, as_json=as_json, language=config.language)
 
 
 def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
@@ -233,7 +257,9 @@ def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
+def run_chain(
+    config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool | None, adopted: "Adopted" = None
+) -> "Retraining":
     """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile."""
     what = "retraining" if until == "promote" else until
     say(f"{what} with profile {profile}, seed {config.seed}, state in {config.state.root}")
@@ -248,8 +274,7 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
                 # Prefect reads the session's settings when it is imported.
                 from flows.retrain import unchanged  # noqa: PLC0415
 
-                known = unchanged(config, until)
-                if known is not None:
+                if (known := unchanged(config, until, adopted)) is not None:
                     return known
             _require_ready(config, profile, yes=yes)
         with recorded(config, meanwhile=lambda: warm_up(config)):
@@ -259,14 +284,15 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
             from flows.runtime.runs import SEED, profile_tag  # noqa: PLC0415
 
             with tags(profile_tag(profile), f"{SEED}:{config.seed}"), asking(not yes):
-                return flow(config, fresh=fresh, until=until)
+                return flow(config, fresh=fresh, until=until, adopted=adopted)
 
 
-def _require_ready(config: Config, profile: str, *, yes: bool) -> None:
+def _require_ready(config: Config, profile: str, *, yes: bool | None) -> None:
     """Refuse what cannot come to its end here, and what is not worth its price to the person who asked for it."""
     with interruptible(LOOKED):
         require_ready(config, profile)
-        confirm_costs(config, yes=yes)
+        if yes is not None:
+            confirm_costs(config, yes=yes)
 
 
 def warm_up(config: Config) -> None:

@@ -71,6 +71,8 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
     def money(dollars: float) -> str:
         return f"${dollars:.2f}" if rate is None else f"${dollars:.2f} (R$ {dollars * rate:.2f})"
 
+    if scores := costs["scores"]:
+        yield f"people first: {scores} completions to score, {scores / 60:.1f} h at a minute each, before any training"
     if costs["hours"] is None or costs["dollars"] is None or costs["spot_dollars"] is None:
         yield f"costs: unknown, for {costs['unknown']}"
     elif not costs["dollars"]:
@@ -81,8 +83,6 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
             f"{money(costs['spot_dollars'])} on Spot machines{by_rate}; "
             "what is finished already is not paid again"
         )
-    if costs["scores"]:
-        yield f"people's scores: {costs['scores']} completions before the first training with these rewards"
     fewest, every = min(costs["test_prompts"]), sum(costs["test_prompts"])
     yield (
         f"test split: a task of {fewest} prompts shows a true gain of {costs['gain_of_a_task']:.2f} four times in "

@@ -18,7 +18,8 @@ from flows.runtime.signals import refuse_if_interrupted
 from schemas.artifact import Worker
 from schemas.config.config import Config
 from schemas.errors import Interrupted
-from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end, end_group, expect_children, run_child
+from schemas.timeouts import PARENT_SECONDS
+from tasks.policy.child import THREADS, ChildProcess, ask_to_end, end_group, expect_children, run_child
 
 Result = TypeVar("Result")
 
@@ -98,7 +99,7 @@ class ChildPool:
         # All are signalled before any is waited for: each has the same short time to save its work.
         for child in self._children:
             ask_to_end(child)
-        deadline = time.monotonic() + SECONDS_TO_END
+        deadline = time.monotonic() + PARENT_SECONDS
         for child in self._children:
             end_group(child, max(0.0, deadline - time.monotonic()))
 

@@ -66,10 +66,10 @@ class Trained:
 
 def read_trained(policy: Path, settings: Mapping[str, Any] | None, prompts: Path) -> Trained | None:
     """Read what a policy and the artifact of its prompts say; None without the settings that it was trained by."""
-    if not settings or "train" not in settings:
+    file = policy / "training.json"
+    if not settings or "train" not in settings or "environment" in (training := json.loads(file.read_bytes())):
         return None
     recipe, made = settings["train"], PromptsSummary.read(prompts)
-    training = json.loads((policy / "training.json").read_bytes())
     # A step of DPO is of pairs, and tasks may be trained apart.
     prompts_a_step = recipe["prompts_per_step"] * (recipe["generations"] / 2 if recipe["algorithm"] == "dpo" else 1)
     prompts_a_step *= len(training["validation"][0]["by_task"]) if recipe["adapter_per_task"] else 1

@@ -95,7 +95,7 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
             f"train.prompts_per_step is {config.prompts_per_step}, and there are {len(rows)} training prompts; lower "
             "it, or make more with synthesize.counts"
         )
-    preemption = Preemption(config.preemption.seconds, config.preemption.notice_url)
+    preemption = Preemption(config.preemption.seconds, config.preemption.notice_url, config.preemption.notice_seconds)
     preemption.watch()
     shutdown = GracefulShutdown(preemption, channel)
     channel.progress(0, config.max_steps, "loading torch and TRL")

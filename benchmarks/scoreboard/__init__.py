@@ -1,0 +1,1 @@
+"""Scoreboard of every model that was run, with every rung."""
