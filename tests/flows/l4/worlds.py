@@ -126,7 +126,7 @@ class Cloud:
         if "/v2/" in path:
             return {} if path.rpartition("/")[2] in self.tags else None
         buckets = [{"effectiveLimit": str(int(self.has_quota))}]
-        known = {"/consumerQuotaMetrics/": {"consumerQuotaLimits": [{"quotaBuckets": buckets}]}}
+        known: dict[str, Any] = {"/consumerQuotaMetrics/": {"consumerQuotaLimits": [{"quotaBuckets": buckets}]}}
         known |= {"/storage/": {"location": self.location}}
         if found := next((each for part, each in known.items() if part in path), None):
             return found
