@@ -40,7 +40,13 @@ def test_a_line_that_is_no_question_is_refused_with_its_number(line: dict[str, A
 
 
 def _answer(text: str | None, parsed: dict[str, Any] | None, reason: str | None = None) -> TaskAnswer:
-    made = {"prompt_id": "p", "task": "sentiment", "prompt": "Avaliação: P", "completion": "c", "text": text}
+    made: dict[str, Any] = {
+        "prompt_id": "p",
+        "task": "sentiment",
+        "prompt": "Avaliação: P",
+        "completion": "c",
+        "text": text,
+    }
     made |= {"checked": reason is None, "reason": reason, "parsed": parsed, "tokens": 3, "seconds": 0.1}
     return TaskAnswer.model_validate(made | {"reward": None, "components": None})
 
