@@ -22,7 +22,7 @@ from typing import Final
 from benchmarks.harness import Report, read_result, run_benchmark
 from benchmarks.scoreboard.runs import ByRung, Run, keep, kept_rows, read_runs, rescored, rows_of_state
 from schemas.config.profiles import known_profiles, load_config
-from schemas.tasks import TASK_NAMES
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import joint_version
 
 RUNGS: Final = {
@@ -38,7 +38,7 @@ LADDERS: Final = {"local": "training", "real": "training_real"}
 ARMS: Final = {"sft": "sft", "rft": "rft", "ours": "GRPO"}
 SHOWN_OF_A_DIGEST: Final = 12
 
-Cells = Mapping[str, tuple[float, float]]
+Cells = Mapping[TaskName, tuple[float, float]]
 """Reward and ground truth, in [0, 1], by task."""
 
 
@@ -96,12 +96,12 @@ def _rows_of_run(profile: str, found: ByRung) -> Iterator[list[str]]:
 
 def _rows_of_ladder(profile: str) -> Iterator[list[str]]:
     """Yield the arms of a kept ladder, by its printed tables."""
-    result = read_result(LADDERS.get(profile, ""))
-    if result is None:
+    if (result := read_result(LADDERS.get(profile, ""))) is None:
         return
     rewards, truths = (table_of(result.printed, f"By task, {name}") for name in ("test reward", "ground truth"))
+    tasks = [task for task in TASK_NAMES if task in rewards]
     for arm, name in ARMS.items():
-        cells = {task: (float(rewards[task][arm]), float(truths[task][arm])) for task in rewards}
+        cells = {task: (float(rewards[task][arm]), float(truths[task][arm])) for task in tasks}
         yield ["", f"ladder: {name}", *_cells(cells, whole=True)]
 
 

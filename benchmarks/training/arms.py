@@ -223,7 +223,7 @@ def _grpo(
     stock = stock_trainer(recipe, rows, databases, job.seed, work, of_all, learning_rate=recipe.learning_rate)
 
     def counted() -> int:
-        lengths = (entry["completions/mean_length"] for entry in stock.state.log_history if "reward" in entry)
+        lengths: list[float] = [each["completions/mean_length"] for each in stock.state.log_history if "reward" in each]
         return round(sum(lengths) * recipe.completions_per_step)
 
     return stock, counted

@@ -11,6 +11,7 @@ from flows.cli.tucano import UNDONE, Json, chosen_language
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import BASELINES, TRUTH_LOSS
+from schemas.config.section import Language
 from schemas.disk import file_sha256
 from schemas.errors import InputError
 from schemas.tasks import SpecName
@@ -57,7 +58,7 @@ def compare(
 ) -> None:
     """Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held."""
     settings = {"margin": margin, "resamples": resamples, "seed": seed, "truth_loss": TRUTH_LOSS}
-    language = chosen_language() or "en"
+    language: Language = chosen_language() or "en"
     with interruptible(UNDONE), spoken(language):
         _refuse(base, tuned)
         comparison = _compare(base, tuned, report, **settings)

@@ -131,7 +131,7 @@ def evaluate(
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
     config = configured(profile, overrides, state)
     result = run_chain(config, profile, until="evaluate", fresh=fresh, yes=yes)
-    document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path)}
+    document: dict[str, Any] = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path)}
     document |= {name: result.report[name] for name in ("overall", "tasks", "gate")}
     with spoken(config.language):
         document["next"] = _next_steps(result, given_options(profile, overrides, state), config.state.root)

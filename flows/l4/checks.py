@@ -30,12 +30,18 @@ def check_store(config: Config, *, bucket: bool) -> None:
                 "--bucket gs://BUCKET/PREFIX"
             )
         prove_usable(address)
-    store, prefix = open_store(str(config.state.artifacts))
+    if bucket:
+        check_clock(str(config.state.artifacts))
+
+
+def check_clock(address: str) -> None:
+    """Refuse a clock that is far from a store's."""
+    store, prefix = open_store(address)
     before, theirs, after = datetime.now(UTC), store_time(store, prefix), datetime.now(UTC)
     off = max((theirs - after).total_seconds(), (before - theirs).total_seconds())
     if off > SECONDS_APART:
         raise InputError(
-            f"this machine's clock is {off / 60:.0f} minutes from that of {config.state.artifacts}; set it, as with "
+            f"this machine's clock is {off / 60:.0f} minutes from that of {address}; set it, as with "
             "`timedatectl set-ntp true`"
         )
 

@@ -67,7 +67,7 @@ class Service(Protocol):
         """Return the run as it is now."""
 
     def stop(self, run: Run) -> None:
-        """End a run, and return once nothing of it is paid any more."""
+        """Ask a run that is under way to end."""
 
     def next_place(self) -> bool:
         """Turn to the next place that may have a machine; False where all were tried."""

@@ -92,13 +92,8 @@ class SkyPilot:
         raise Unreachable(f"SkyPilot's queue does not have {run.name}")
 
     def stop(self, run: Run) -> None:
-        """Cancel it; while it is being cancelled, its machine is there still, and this is to be called again."""
-        now = self.look(run)
-        if now.state in UNDER_WAY and now.why != "CANCELLING":
-            self._sky("jobs", "cancel", "--yes", run.name.rpartition(" ")[2])
-            now = self.look(run)
-        if now.state in UNDER_WAY:
-            raise Unreachable(f"{run.name} is being cancelled")
+        """Cancel it; its machine goes soon after."""
+        self._sky("jobs", "cancel", "--yes", run.name.rpartition(" ")[2])
 
     def next_place(self) -> bool:
         """SkyPilot has tried them all."""
@@ -186,5 +181,5 @@ def _name(job_id: str) -> str:
 
 def _run(name: str, number: int, row: Mapping[str, Any]) -> Run:
     status = str(row.get("status", "")).rpartition(".")[2]
-    why = status if status == "CANCELLING" else str(row.get("failure_reason") or status)
-    return Run(f"{name} {number}", STATES.get(status, "failed"), why.partition("\n")[0])
+    why = str(row.get("failure_reason") or status).partition("\n")[0]
+    return Run(f"{name} {number}", STATES.get(status, "failed"), why)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from flows.l4.service import Run, command
+from flows.l4.service import Run, State, command
 from schemas.config.config import Config
 from schemas.errors import Interrupted
 from schemas.python_process import safe_environment
@@ -33,10 +33,10 @@ class ThisMachine:
         """Yield the command."""
         yield " ".join(command(sys.executable, self._artifacts, job_id, self.folder))
 
-    def find(self, job_id: str) -> list[Run]:
+    def find(self, job_id: str) -> list[Run]:  # noqa: ARG002 - there is one
         """Return the run of this process."""
-        run = self.look(Run(job_id, "running"))
-        return [run] if self._process is not None and run.state == "running" else []
+        run = self._run()
+        return [run] if run is not None and run.state == "running" else []
 
     def start(self, job_id: str) -> Run:
         """Start the process."""
@@ -55,14 +55,18 @@ class ThisMachine:
 
     def look(self, run: Run) -> Run:
         """Return how the process fares."""
-        code = None if self._process is None else self._process.poll()
-        if code is None:
-            return Run(run.name, "running")
-        if code == Interrupted.exit_code:
-            raise Interrupted("the job on this machine was interrupted; run the same command again to resume it")
-        return Run(run.name, "failed" if code else "done", f"exit code {code}")
+        return self._run() or run
 
-    def stop(self, run: Run) -> None:  # noqa: ARG002 - there is no other
+    def _run(self) -> Run | None:
+        if self._process is None:
+            return None
+        code, name = self._process.poll(), f"process {self._process.pid}"
+        if code is None:
+            return Run(name, "running")
+        ended: dict[int, State] = {0: "done", Interrupted.exit_code: "stopped"}
+        return Run(name, ended.get(code, "failed"), f"exit code {code}")
+
+    def stop(self, run: Run) -> None:  # noqa: ARG002 - as above
         """Ask the process to save its work and to end, and end it where it does not."""
         if self._process is None:
             return

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from flows.l4.checks import commit_of_code, require_tag
 from flows.l4.google import Google, Missing
 from flows.l4.quotas import l4_quotas, require_quotas
-from flows.l4.service import UNDER_WAY, Machines, Run, State, Unreachable, command
+from flows.l4.service import UNDER_WAY, Machines, Run, State, command
 from flows.runtime.console import warn
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
@@ -161,13 +161,8 @@ class Vertex:
         return _run(self._google.ask("GET", _url(run.name)))
 
     def stop(self, run: Run) -> None:
-        """Cancel it; while it is being cancelled, its machine is under way still, and this is to be called again."""
-        now = self.look(run)
-        if now.state in UNDER_WAY and now.why != "cancelling":
-            self._google.ask("POST", f"{_url(run.name)}:cancel", {})
-            now = self.look(run)
-        if now.state in UNDER_WAY:
-            raise Unreachable(f"{run.name} is being cancelled")
+        """Cancel it; its machine goes soon after."""
+        self._google.ask("POST", f"{_url(run.name)}:cancel", {})
 
     def next_place(self) -> bool:
         """Turn to the next region."""
@@ -217,8 +212,6 @@ def _run(job: dict[str, Any]) -> Run:
     """Return a run of what Vertex AI says of a job."""
     state, error = STATES.get(job.get("state", ""), "waiting"), job.get("error") or {}
     why = str(error.get("message", "")).partition("\n")[0]
-    if job.get("state") == "JOB_STATE_CANCELLING":
-        why = "cancelling"
     if state == "failed" and TAKEN.search(why):
         state = "preempted"
     elif state == "failed" and (error.get("code") == EXHAUSTED or NO_MACHINE.search(why)):

@@ -65,8 +65,7 @@ class Waiting:
     def end(self) -> list[str]:
         """End what is still paid, and return a sentence for each run of the job that this command knows of."""
         for left in self._patiently(partial(self.service.find, self.job.id)):
-            self._patiently(partial(self.service.stop, left))
-            self.runs[left.name] = Run(left.name, "stopped")
+            self._stop(left)
         return [f"{run.name}: {run.state}" for run in self.runs.values()]
 
     def _found_or_started(self) -> Run:
@@ -74,7 +73,7 @@ class Waiting:
         found = self.service.find(self.job.id)
         for more in found[1:]:
             warn(f"{more.name} is a second run of the same job, and is ended", "job")
-            self.service.stop(more)
+            self._stop(more)
         if found:
             say(f"job: {found[0].name} is under way already")
             return found[0]
@@ -90,10 +89,23 @@ class Waiting:
         if time.monotonic() - self.waits_since <= self.service.patience:
             return run
         why = f"no machine within {self.service.patience / 60:.0f} minutes"
-        self._patiently(partial(self.service.stop, run))
+        self._stop(run)
         self.runs[run.name] = gone = Run(run.name, "no machine", why)
         self._require_chance(gone, 0)
         return None
+
+    def _stop(self, run: Run) -> None:
+        """End a run, and return once nothing of it is paid any more."""
+        began, asked = time.monotonic(), False
+        while (now := self._patiently(partial(self.service.look, run))).state in UNDER_WAY:
+            if not asked:
+                self._patiently(partial(self.service.stop, run))
+                asked = True
+            elif time.monotonic() - began > SECONDS_OF_SILENCE:
+                raise Interrupted(f"{run.name} was asked to end and has not; see {self.service.log_of(run)}")
+            else:
+                time.sleep(SECONDS_BETWEEN_LOOKS / 8)
+        self.runs[run.name] = now
 
     def _require_chance(self, run: Run, in_vain: int) -> None:
         """Say why the run ended, and refuse another one that has no chance."""

@@ -69,18 +69,17 @@ def narrowed(config: Config, dataset: Path, tasks: Collection[TaskName]) -> Conf
 
 
 def ways(config: Config, dataset: Path, plan: TrainingPlan) -> tuple[str, ...]:
-    """Return how to have what a plan recommends, where that is no training of all tasks."""
-    if plan.worth:
-        return () if len(plan.worth) == len(plan.tasks) else ("`--set train.tasks=worth` trains those alone",)
-    if all(each.learner != "SFT" for each in plan.tasks.values()):
+    """Return how to have what a plan recommends, where the configuration has something else."""
+    steps = config.train.max_steps
+    if plan.worth and (not steps or len(plan.worth) < len(plan.tasks)):
+        return (f"`{'' if steps else '--set train.max_steps=N '}--set train.tasks=worth` trains those alone",)
+    if not steps or plan.worth or all(each.learner != "SFT" for each in plan.tasks.values()):
         return ()
-    if config.warm_start.steps:
-        return ("`--set train.max_steps=0` ends with SFT",)
-    tuning = config.evaluate.sft
-    steps = tuning.steps(config.train.sampled_completions, read_prompt_table(dataset / TRAIN_FILE).height)
-    like = {"steps": steps, **tuning.model_dump(include={"batch_size", "accumulation", "learning_rate"})}
-    asked = " ".join(f"--set warm_start.{name}={value}" for name, value in like.items())
-    return (f"`{asked} --set train.max_steps=0` ends with SFT",)
+    tuning, rows = config.evaluate.sft, read_prompt_table(dataset / TRAIN_FILE).height
+    like = {"steps": tuning.steps(config.train.sampled_completions, rows)}
+    like |= tuning.model_dump(include={"batch_size", "accumulation", "learning_rate"})
+    asked = "".join(f"--set warm_start.{name}={value} " for name, value in like.items())
+    return (f"`{'' if config.warm_start.steps else asked}--set train.max_steps=0` ends with SFT",)
 
 
 def _is_trained(session: Session, given: Results) -> bool:

@@ -127,7 +127,7 @@ class TrainingPlan:
             "an unknown gain" if self.must_gain is None else f"+{self.must_gain:.3f}" if self.must_gain else "nothing"
         )
         tests = sum(plan.test_prompts for plan in self.tasks.values())
-        yield f"{self.algorithm.upper()} must gain {gain} against {self.against} on {tests} test prompts; {self.price}"
+        yield f"{self.algorithm.upper()} must add {gain} to beat {self.against} on {tests} test prompts; {self.price}"
         found = {
             learner: [task for task, plan in self.tasks.items() if plan.learner == learner]
             for learner in (*LEARNERS.values(), TRAINED)

@@ -52,7 +52,8 @@ class LocalEngine:
 
     async def start(self) -> None:
         """Load the models, and return once they can be asked; InputError where one cannot be read."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._load)
+        for name in self._folders:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._load_model, name)
 
     async def is_healthy(self) -> bool:
         """Return whether its models are loaded."""
@@ -71,14 +72,7 @@ class LocalEngine:
         await asyncio.to_thread(self._thread.shutdown)
         self._models.clear()
 
-    def _load(self) -> None:
-        for name in self._folders:
-            self._load_model(name)
-
     def _load_model(self, name: str) -> None:
-        """Load a model, unless it is loaded already."""
-        if name in self._models:
-            return
         import torch
         import transformers
 
@@ -127,7 +121,8 @@ class LocalEngine:
 
     def prompt_length(self, question: EngineQuestion) -> int | EngineRefused:
         """Return a prompt's tokens, or why the model cannot read it."""
-        self._load_model(question.model)
+        if question.model not in self._models:
+            self._load_model(question.model)
         try:
             tokens = len(tokens_of(self._tokenizer, _messages(question)))
         except TemplateError as error:

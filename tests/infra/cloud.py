@@ -81,9 +81,9 @@ class Cloud:
             return self.secret(path.removeprefix("/secrets/").removesuffix(":access"))
         if path == "/api/flow_runs/count":
             return self.count(json.loads(body))
-        group, _, size = path.removeprefix("/compute/").partition("/resize?size=")
-        assert (method, group in {GROUP, ON_DEMAND}) == ("POST", True)
-        return self.resize(size + " on demand" * (group == ON_DEMAND))
+        named, _, size = path.removeprefix("/compute/").partition("/resize?size=")
+        assert (method, named in {GROUP, ON_DEMAND}) == ("POST", True)
+        return self.resize(size + " on demand" * (named == ON_DEMAND))
 
     def count(self, question: dict[str, Any]) -> tuple[int, object]:
         self.asked.append(question)

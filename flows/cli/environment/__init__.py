@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -54,7 +54,10 @@ def write(
         shop = store.path(made_of["prompts"]) / "store"
         card = write_environment(store.path(dataset.sha256), shop, config.rewards.spec, made_of, draft)
         shutil.copytree(draft, folder, dirs_exist_ok=True)
-        known = {"code_version": source_digest("tasks.environment.write"), "config_digest": config.digest()}
+        known: dict[str, Any] = {
+            "code_version": source_digest("tasks.environment.write"),
+            "config_digest": config.digest(),
+        }
         record = store.commit(draft, kind="environment", stage="environment", inputs=made_of, **known)
         if engine is not None:
             write_engine(engine, config, folder, out)

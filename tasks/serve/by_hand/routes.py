@@ -50,7 +50,7 @@ def try_router(answering: AnswerService, logs: Path) -> APIRouter:
 
 def preferred(accepted: str) -> Language:
     """Return the language that a browser names first of those that the page has; English where it names none."""
-    weighted: list[tuple[float, Language]] = []
+    weighted: list[tuple[float, Language]] = [(0.0, "en")]
     for each in accepted.lower().split(","):
         name, _, weight = each.partition(";q=")
         share = float(weight) if _WEIGHT.fullmatch(weight) else 1.0
@@ -59,4 +59,4 @@ def preferred(accepted: str) -> Language:
         elif code == "en":
             weighted.append((share, "en"))
     # Of equal weights the first.
-    return max(weighted, key=lambda each: each[0], default=(0.0, "en"))[1]
+    return max(weighted, key=lambda each: each[0])[1]

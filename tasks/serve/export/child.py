@@ -91,9 +91,7 @@ def _export_model(
     original = ask_original(own, request.weights, spread_evenly(rows, PROMPTS), databases, longest, progress)
     del own
     if request.format == "safetensors":
-        copied = {"ignore": shutil.ignore_patterns(CHECK_FILE), "copy_function": shutil.copyfile}
-        shutil.copytree(request.weights, request.output, dirs_exist_ok=True, **copied)
-        write_decoding(request.output, request.decoding)
+        write_folder(request.weights, request.output, request.decoding)
         return [prove_folder(original, request.output, progress)]
     proofs = []
     for precision in PRECISIONS:
@@ -121,11 +119,7 @@ def _export_adapters(
     proofs = []
     for task, adapter in request.adapters.items():
         folder = request.output / task
-        folder.mkdir(parents=True, exist_ok=True)
-        # With the tokenizer of its base, which it was trained with.
-        files = [*(adapter / name for name in ADAPTER_FILES), *(request.weights / name for name in TOKENIZER_FILES)]
-        for file in filter(Path.exists, files):
-            shutil.copyfile(file, folder / file.name)
+        write_adapter_folder(adapter, request.weights, folder)
         name_base(folder, str(base), None)
         some = spread_evenly([row for row in rows if task in {"", row.task}], PROMPTS)
         if not some:
@@ -135,6 +129,22 @@ def _export_adapters(
         del own
         proofs.append(prove_adapter(original, folder, task or ".", progress))
     return proofs
+
+
+def write_folder(weights: Path, output: Path, decoding: Decoding) -> None:
+    """Copy a model folder of the store to a new or empty one, with the decoding that was evaluated."""
+    ignored = shutil.ignore_patterns(CHECK_FILE)
+    shutil.copytree(weights, output, ignore=ignored, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    write_decoding(output, decoding)
+
+
+def write_adapter_folder(adapter: Path, base: Path, output: Path) -> None:
+    """Copy an adapter, with the tokenizer of its base that it was trained with."""
+    output.mkdir(parents=True, exist_ok=True)
+    for folder, names in ((adapter, ADAPTER_FILES), (base, TOKENIZER_FILES)):
+        for name in names:
+            if (folder / name).exists():
+                shutil.copyfile(folder / name, output / name)
 
 
 def published_base(base: Path) -> tuple[str, str] | None:

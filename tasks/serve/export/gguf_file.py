@@ -192,9 +192,7 @@ def _tokens(tokenizer: "PreTrainedTokenizerBase", rows: int, *, pieces: bool) ->
 
 def _scores(tokens: Sequence[str], merges: Sequence[tuple[str, ...]]) -> list[float]:
     """Return scores that merge in the order of the merges: SentencePiece merges the pair whose token scores highest."""
-    ranks: dict[str, int] = {}
-    for rank, pair in enumerate(merges):
-        ranks.setdefault("".join(pair), rank)
+    ranks = {"".join(pair): rank for rank, pair in reversed([*enumerate(merges)])}  # Of equal ones the first.
     return [-float(ranks.get(token, len(merges))) for token in tokens]
 
 

@@ -176,15 +176,14 @@ def prove_folder(original: Original, folder: Path, progress: Progress) -> Export
     """Prove a folder of safetensors."""
     from transformers import AutoTokenizer
 
-    name = "the model"
     try:
         model, tokenizer = load_exact(folder), AutoTokenizer.from_pretrained(folder)
     except Exception as error:
         raise _unreadable(folder, error) from error
-    _require_same_tokens(name, original, tokenizer)
+    _require_same_tokens("the model", original, tokenizer)
     end, found = original.tokenizer.eos_token_id, model.generation_config.eos_token_id
     if found != end:
-        raise GateRefused(f"{name} ends an answer with token {found}, and the version with {end}; {REMEDY}")
+        raise GateRefused(f"the model ends an answer with token {found}, and the version with {end}; {REMEDY}")
     return _proof(original, ".", model, "transformers", EXACT, progress)
 
 

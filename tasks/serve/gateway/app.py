@@ -254,9 +254,8 @@ def _refuse_in_one_form(app: FastAPI, metrics: Metrics) -> None:
 
     @app.exception_handler(HTTPException)
     async def refuse_path(request: Request, error: HTTPException) -> Response:
-        known = f"tasks are {', '.join(TASK_NAMES)}; /openapi.json describes all paths"
-        sentence = f"{error.detail}: {known}" if error.status_code == 404 else str(error.detail)
-        return answer(request, RequestRefused(error.status_code, "no_such_request", sentence))
+        hint = f"; the tasks are {', '.join(TASK_NAMES)}" if error.status_code == 404 else ""
+        return answer(request, RequestRefused(error.status_code, "no_such_request", f"{error.detail}{hint}"))
 
     @app.exception_handler(RequestValidationError)
     async def refuse_body(request: Request, error: RequestValidationError) -> Response:

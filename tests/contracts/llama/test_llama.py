@@ -43,9 +43,8 @@ EQUAL_SHARE = 0.95
 
 @contextmanager
 def _served(file: Path) -> Iterator[httpx.Client]:
-    """Serve a file by llama.cpp while the block runs."""
+    """Serve a file by llama.cpp in the block; a command that ran here has taken the current folder off the path."""
     command = [str(INTERPRETER), "-m", "tests.contracts.llama.child", str(file)]
-    # A command that ran in this process keeps the current folder off the path.
     settings: Any = {"env": {**os.environ, "PYTHONPATH": str(REPOSITORY)}, "text": True, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **settings) as child:
         assert child.stdin is not None

@@ -145,7 +145,7 @@ def _learnt_bytes(*, split: bool) -> Any:
     learnt = Tokenizer(models.BPE(byte_fallback=True))
     learnt.normalizer = normalizers.NFC()
     learnt.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=split)
-    learnt.decoder = decoders.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=split)
+    learnt.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=len(BYTES) + PIECES,
         special_tokens=[BEGIN, END, PADDING, UNKNOWN],

@@ -5,23 +5,37 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 from flows.l4 import checks
-from flows.l4.checks import CODE, check_revision, check_store, commit_of_code, require_tag
+from flows.l4.checks import CODE, check_clock, check_revision, commit_of_code, require_tag
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from tests.answering_server import answering
 from tests.flows.command import in_this_process
 from tests.small_pipeline import PROFILE
 
 
 def test_a_clock_that_is_wrong_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = load_config(str(PROFILE), [f"state.{name}={tmp_path / name}" for name in ("mirror", "artifacts")])
-    check_store(config, bucket=False)
+    check_clock(str(tmp_path))
     for hours in (-2, 2):
         apart = timedelta(hours=hours)
         monkeypatch.setattr(checks, "store_time", lambda *_, apart=apart: datetime.now(UTC) + apart)
         with pytest.raises(InputError, match="clock is 120 minutes from that of"):
-            check_store(config, bucket=False)
+            check_clock(str(tmp_path))
+
+
+@pytest.mark.parametrize("status", [401, 404], ids=["gated", "gone"])
+def test_a_base_that_the_hub_does_not_give_is_refused(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = ["--set", "policy.stand_in=false", "--set", "policy.name=loja/modelo", "--set", "policy.revision=0123abc"]
+    with answering({}, otherwise=(status, "{}")) as hub:
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        ended = in_this_process("l4", "--on", "this", "--profile", PROFILE, "--state", tmp_path / "state", *base)
+    assert f"does not give loja/modelo at 0123abc (HTTP {status}); correct policy.name" in ended.refusal()
+    assert not (tmp_path / "state").exists()
 
 
 def test_a_base_of_the_hub_needs_a_commit() -> None:

@@ -53,7 +53,7 @@ def lacking(quotas: list[Quota]) -> list[str]:
     ],
 )
 def test_a_group_needs_an_l4_in_the_region_and_one_in_all_together(
-    limits: dict[str, float], on_demand: bool, names: list[str]
+    limits: dict[str, Any], on_demand: bool, names: list[str]
 ) -> None:
     assert lacking(l4_quotas("p", REGION, google(**limits), on="group", on_demand=on_demand)) == names
 
@@ -70,7 +70,7 @@ def test_a_group_needs_an_l4_in_the_region_and_one_in_all_together(
         ({"every": "-1"}, False),
     ],
 )
-def test_a_job_of_vertex_ai_has_quotas_of_its_own(limits: dict[str, str], lacks: bool) -> None:
+def test_a_job_of_vertex_ai_has_quotas_of_its_own(limits: dict[str, Any], lacks: bool) -> None:
     quotas = l4_quotas("p", REGION, google(everywhere=9, spot=9, standard=9, **limits), on="vertex")
     assert bool(lacking(quotas)) == lacks
 

@@ -126,14 +126,13 @@ class Cloud:
         if "/v2/" in path:
             return {} if path.rpartition("/")[2] in self.tags else None
         buckets = [{"effectiveLimit": str(int(self.has_quota))}]
-        known = {"/consumerQuotaMetrics/": {"consumerQuotaLimits": [{"quotaBuckets": buckets}]}}
+        known: dict[str, Any] = {"/consumerQuotaMetrics/": {"consumerQuotaLimits": [{"quotaBuckets": buckets}]}}
         known |= {"/storage/": {"location": self.location}}
         if found := next((each for part, each in known.items() if part in path), None):
             return found
         name = path.partition("/v1/")[2]
         if method == "POST" and name.endswith(":cancel"):
-            job = self._job(name.removesuffix(":cancel"))
-            job["state"] = "JOB_STATE_CANCELLED"
+            self._job(name.removesuffix(":cancel")).update(state="JOB_STATE_CANCELLING", looks=["JOB_STATE_CANCELLED"])
             return {}
         if method == "POST":
             number = len(self.jobs)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flows.plan import decision
-from flows.plan.decision import decided, narrowed
+from flows.plan.decision import decided, narrowed, ways
 from flows.plan.prices import asking, price_of
 from flows.stages.runner import Session
 from flows.stages.train import key_inputs
@@ -62,10 +62,10 @@ def test_only_tasks_with_room_are_trained_in_as_many_steps_as_keep_the_epochs(da
 
 
 def test_a_plan_changes_nothing_of_a_training_of_all_tasks(dataset: Path) -> None:
-    config = load_config("local")
+    config = load_config("local", ["train.max_steps=10"])
     assert decide(config, dataset, plan_of(with_room=True)) == config
     assert decide(config, dataset, None) == config
-    every = narrowed(load_config("local", ["train.tasks=worth"]), dataset, BOTH)
+    every = narrowed(load_config("local", ["train.tasks=worth", "train.max_steps=10"]), dataset, BOTH)
     assert key_inputs(every, 42) == key_inputs(config, 42)
     assert key_inputs(narrowed(config, dataset, BOTH[:1]), 42) != key_inputs(config, 42)
 
@@ -74,7 +74,8 @@ def test_a_person_who_says_no_trains_nothing(dataset: Path, monkeypatch: pytest.
     monkeypatch.setattr(decision, "is_recorded", lambda: True)
     monkeypatch.setattr(decision, "show_plan", lambda _: None)
     monkeypatch.setattr(decision, "_is_trained", lambda *_: False)
-    priced, free = load_config("local", ["train.price_per_hour=0.8"]), load_config("local")
+    trains = "train.max_steps=10"
+    priced, free = load_config("local", [trains, "train.price_per_hour=0.8"]), load_config("local", [trains])
     plan = replace(plan_of(with_room=False), commands=("what to do",))
     at_a_terminal(monkeypatch, "n\n")
     with asking(True), pytest.raises(InputError, match=r"nothing was trained.*what to do"):
@@ -93,7 +94,23 @@ def test_a_price_is_of_the_trainings_alone_in_reais_too(dataset: Path) -> None:
     config = load_config("l4", ["train.seeds=[1]"])
     price = price_of(config)
     assert price.hours == pytest.approx(22.7, abs=0.1)
-    assert price.dollars == pytest.approx(16.1, abs=0.1)
-    assert str(price).startswith(f"{price.hours:.1f} h, ${price.dollars:.2f} (R$ {5.4 * (price.dollars or 0):.2f})")
+    assert price.dollars == pytest.approx((price.hours or 0) * config.workers.prices["NVIDIA L4"].on_demand)
+    reais = (config.workers.reais_per_dollar or 0) * (price.dollars or 0)
+    assert str(price).startswith(f"{price.hours:.1f} h, ${price.dollars:.2f} (R$ {reais:.2f})")
     assert (price_of(narrowed(config, dataset, BOTH[:1])).dollars or 0) < 0.3 * (price.dollars or 0)
     assert "a CPU trains it" in str(price_of(load_config("local")))
+
+
+@pytest.mark.parametrize(
+    ("settings", "with_room", "said"),
+    [
+        (["train.max_steps=10"], True, ("`--set train.tasks=worth` trains those alone",)),
+        (["train.max_steps=10"], False, ("`--set train.max_steps=0` ends with SFT",)),
+        # It ends with SFT already.
+        ([], False, ()),
+    ],
+)
+def test_a_plan_says_how_to_have_what_it_recommends(
+    settings: list[str], with_room: bool, said: tuple[str, ...], dataset: Path
+) -> None:
+    assert ways(load_config("local", settings), dataset, plan_of(with_room=with_room)) == said

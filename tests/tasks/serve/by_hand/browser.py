@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import httpx
 import pytest
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 SECONDS: Final = 60
 _OPTIONS: Final = (
@@ -24,7 +25,7 @@ _OPTIONS: Final = (
 class Page:
     """An open page."""
 
-    def __init__(self, connection: ClientConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection, self._number = connection, 0
 
     def call(self, method: str, **values: Any) -> Any:

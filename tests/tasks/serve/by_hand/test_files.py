@@ -40,9 +40,8 @@ def test_a_line_that_is_no_question_is_refused_with_its_number(line: dict[str, A
 
 
 def _answer(text: str | None, parsed: dict[str, Any] | None, reason: str | None = None) -> TaskAnswer:
-    made = {"prompt_id": "p", "task": "sentiment", "prompt": "Avaliação: P", "completion": "c", "text": text}
-    made |= {"checked": reason is None, "reason": reason, "parsed": parsed, "tokens": 3, "seconds": 0.1}
-    return TaskAnswer.model_validate(made | {"reward": None, "components": None})
+    said = {"text": text, "checked": reason is None, "reason": reason, "parsed": parsed}
+    return TaskAnswer.model_validate(CASES["ANSWER"] | said)
 
 
 @pytest.mark.parametrize(("delimiter", "encoding"), [(";", "cp1252"), (",", "utf-8"), ("\t", "utf-8-sig")])

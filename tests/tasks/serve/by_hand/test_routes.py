@@ -1,5 +1,6 @@
 """The page's language, its policy, and what the gateway answers beside the champion, by HTTP alone."""
 
+import asyncio
 from pathlib import Path
 from typing import Final
 
@@ -7,8 +8,10 @@ import pytest
 
 from tasks.serve.by_hand.beside import beside
 from tasks.serve.by_hand.routes import preferred
+from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engine_client import EngineClient
 from tasks.serve.local_engine import LocalEngine
+from tests.cases import cases_of
 from tests.gateway import running, says_right, served_model
 from tests.page_elements import PageElements
 from tests.tasks.bag_of_words.test_bag import REVIEWS, learned
@@ -16,17 +19,7 @@ from tests.tasks.bag_of_words.test_bag import REVIEWS, learned
 BAG: Final = learned("sentiment", REVIEWS)
 
 
-@pytest.mark.parametrize(
-    ("accepted", "language"),
-    [
-        ("pt-BR,pt;q=0.9,en;q=0.8", "pt"),
-        ("en-US,en;q=0.9,pt;q=0.8", "en"),
-        ("de,pt;q=0.3", "pt"),
-        ("en;q=0.1, pt-PT", "pt"),
-        ("", "en"),
-        ("*;q=x,pt;q=", "pt"),
-    ],
-)
+@pytest.mark.parametrize(("accepted", "language"), cases_of(__file__)["LANGUAGES"])
 def test_the_language_is_the_one_that_the_browser_prefers(accepted: str, language: str) -> None:
     assert preferred(accepted) == language
 
@@ -74,7 +67,14 @@ def test_the_base_is_not_loaded_twice_and_an_engine_of_somebody_elses_has_none(t
     model = of_adapters["base"].model
     assert (model.name_of("push"), model.refusal("push"), model.bags) == ("champion", None, {})
     of_merged = beside(served_model(), merged, tmp_path, {}, rows=4)
-    assert of_merged["base"].client is not merged
+    engine = of_merged["base"].client
+    assert isinstance(engine, LocalEngine)
+    assert engine is not merged
+    deployed = DeployedVersion(served_model(), merged)
+    deployed.beside = of_merged
+    asyncio.run(deployed.retire())
+    with pytest.raises(RuntimeError, match="shutdown"):
+        engine._thread.submit(print)
     assert (
         list(beside(served_model(), EngineClient("http://127.0.0.1:9/v1", connections=1), tmp_path, {}, rows=4)) == []
     )
