@@ -9,22 +9,20 @@ from typing import Any, Final
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.plan.cheap import CheapPart, cheap_part
-from flows.plan.decision import decided
+from flows.plan.cheap import make_policies
 from flows.runtime.console import captured
 from flows.runtime.prefect_client import emit_held
 from flows.runtime.runs import add_tags, deployed, is_recorded, logging_of_chain, profile_of_run, run_name
 from flows.runtime.session import open_recorder, open_store
-from flows.stages.adoption import Adopted, adopt
-from flows.stages.answers import rung_makers
+from flows.stages.adoption import Adopted
 from flows.stages.audit import audit, known_scores, people_scores
-from flows.stages.child_pool import do_all, expect_stage_children, pool_of
+from flows.stages.child_pool import expect_stage_children, pool_of
 from flows.stages.evaluate import evaluate
 from flows.stages.inputs import base, curate, synthesize
 from flows.stages.promote import promote, read_decision
 from flows.stages.retraining import Retraining, Until, conclude
-from flows.stages.runner import Policies, Results, Session, StageResult, WorkDue, only_reuse
-from flows.stages.train import best_seed, stage_name, train
+from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
+from flows.stages.train import best_seed, stage_name
 from schemas.config.config import Config
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
@@ -58,7 +56,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote", ad
             given = {role: stages[name] for role, name in TRAINED_FROM.items() if name in stages}
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
-            cheap, policies = _policies(session, given, until, adopted)
+            cheap, policies = make_policies(session, given, until, adopted)
             stages |= {**cheap.stages, **{stage_name(seed, policies): policy for seed, policy in policies.items()}}
             if evaluates:
                 stages |= evaluate(session, {**stages, **given}, policies, cheap.made)
@@ -125,16 +123,6 @@ def _recorded(config: Config) -> Iterator[str]:
 def compared_settings(config: Config) -> dict[str, Any]:
     """Return the settings by which MLflow compares retrainings: no path and no address of this machine."""
     return {name: section for name, section in config.without_paths().items() if name != "state"}
-
-
-def _policies(session: Session, given: Results, until: Until, adopted: Adopted) -> tuple[CheapPart, Policies]:
-    """Plan and train, or take what another trainer made; no policy where the run ends before."""
-    if adopted is not None:
-        rungs = do_all(session.pool, rung_makers(session, given["dataset"], given["base"]))
-        return CheapPart(made=rungs), adopt(session, given, adopted)
-    cheap = cheap_part(session, given, until)
-    trains = until not in {"audit", "plan"}
-    return cheap, train(decided(session, given, cheap.plan), given) if trains else {}
 
 
 def _given_to_training(session: Session, until: Until) -> dict[str, StageResult]:

@@ -10,15 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from flows.plan.decision import WORTH, narrowed, ways
+from flows.plan.decision import WORTH, decided, narrowed, ways
 from flows.plan.prices import price_of
 from flows.runtime.runs import stage_flow
+from flows.stages.adoption import Adopted, adopt
 from flows.stages.answers import GUIDED, MODEL_STAGE, Made, rung_makers
 from flows.stages.child_pool import do_all
 from flows.stages.inputs import published
 from flows.stages.remote import placed
 from flows.stages.retraining import Until
-from flows.stages.runner import Results, Session, Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage
+from flows.stages.train import train
 from schemas.artifact import Origin
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES
@@ -43,6 +45,16 @@ class CheapPart:
     made: Mapping[str, Made] = field(default_factory=dict)
     """Models of rungs, or why they could not be made."""
     stages: Mapping[str, StageResult] = field(default_factory=dict)
+
+
+def make_policies(session: Session, given: Results, until: Until, adopted: Adopted) -> tuple[CheapPart, Policies]:
+    """Plan and train, or take what another trainer made; no policy where the run ends before."""
+    if adopted is not None:
+        rungs = do_all(session.pool, rung_makers(session, given["dataset"], given["base"]))
+        return CheapPart(made=rungs), adopt(session, given, adopted)
+    cheap = cheap_part(session, given, until)
+    trains = until not in {"audit", "plan"}
+    return cheap, train(decided(session, given, cheap.plan), given) if trains else {}
 
 
 def cheap_part(session: Session, given: Results, until: Until) -> CheapPart:

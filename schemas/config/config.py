@@ -295,14 +295,10 @@ class Config(Section):
         return tuple(rung for rung in self.evaluate.rungs if rung != "sft" or self.train.max_steps)
 
     @model_validator(mode="after")
-    def _something_is_trained(self) -> "Config":
+    def _something_is_trained_and_kept(self) -> "Config":
+        """Require steps, and shared state: else another machine's disk and MLflow store would be lost with it."""
         if not self.train.max_steps and not self.warm_start.steps:
             raise ValueError("train.max_steps and warm_start.steps are 0, so nothing would be trained; set one of them")
-        return self
-
-    @model_validator(mode="after")
-    def _other_machines_reach_all_of_the_state(self) -> "Config":
-        """Require shared state, else the other machine's disk and MLflow store would be lost with it."""
         state = self.state
         for name in ("training", "inference"):
             deployment = getattr(self.workers, name)

@@ -16,22 +16,17 @@ from tasks.bag_of_words.sentences import BAG_OF_WORDS, classifier_sentence
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
 
-ENOUGH_ROWS: Final = 500
-"""Training prompts of a task below which more are likely to help."""
-MOST_TIMES: Final = 4
-"""Largest multiple of a training's steps that is proposed at once."""
-FIRST_STEPS: Final = 20
-"""Steps of GRPO that are proposed where none was taken."""
+ENOUGH_ROWS: Final = 500  # Training prompts of a task below which more are likely to help.
+MOST_TIMES: Final = 4  # Largest multiple of a training's steps that is proposed at once.
+FIRST_STEPS: Final = 20  # Steps of GRPO that are proposed where none was taken.
 MOST_NAMED: Final = 3
 
 
 class NextStep(NamedTuple):
     """One thing that would help after a hold."""
 
-    why: str
-    """What was found, as a sentence without its full stop."""
-    command: str
-    """The command for it, without profile and state folder."""
+    why: str  # What was found, as a sentence without its full stop.
+    command: str  # The command for it, without profile and state folder.
     training_steps: int | None = None
     """Steps of its training, where it changes them."""
 
