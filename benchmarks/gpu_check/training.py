@@ -22,8 +22,7 @@ from tasks.train.request import TrainRequest
 from tasks.train.resume.adapter_files import WEIGHTS_FILE
 
 KILLED: Final = "killed"
-ROUNDING: Final = 2.0**-8
-"""Relative rounding of bfloat16."""
+ROUNDING: Final = 2.0**-8  # Relative rounding of bfloat16.
 MIN_SAME: Final = 0.75
 """Least share of prompts whose first greedy token must not depend on the batch: bfloat16's rounding decides between
 equally likely tokens, of which random weights have many."""

@@ -1,5 +1,6 @@
 """A job as it travels: what decides its id, and what its machine is given."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from pydantic import ValidationError
 
 from flows.cli.l4 import JOB, TrainedByJob
 from flows.l4.job import Job, is_posted, make_job, post, read_ending, read_job
+from flows.l4.this import ThisMachine
 from flows.stages.remote import Exchange
 from flows.stages.runner import Results, StageResult
 from schemas.config.config import Config
@@ -70,3 +72,15 @@ def test_a_job_of_another_version_is_refused(tmp_path: Path) -> None:
         Job.model_validate_json(shared.note("l4-0") or b"")
     with pytest.raises(InputError, match="of another version of this program"):
         read_job(shared, "0")
+
+
+@pytest.mark.integration
+def test_the_process_of_a_job_fails_with_its_exit_code_and_is_asked_to_end(tmp_path: Path) -> None:
+    service = ThisMachine(rented(tmp_path), str(tmp_path / "shared"), tmp_path / "job")
+    run = service.start("0")
+    assert [each.name for each in service.find("0")] == [run.name]
+    while (now := service.look(run)).state == "running":
+        time.sleep(0.05)
+    assert (now.state, now.why, service.find("0")) == ("failed", "exit code 2", [])
+    service.stop(service.start("0"))
+    assert service.find("0") == []
