@@ -27,8 +27,9 @@ VLLM := .venv-vllm
 ADAPTERS := .venv-adapters
 CLIENTS := .venv-clients
 LLAMA := .venv-llama
+VERIFIERS := .venv-verifiers
 
-.PHONY: setup develop retrain real-model stand-in test test-fast test-long test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo recording docs bench bench-docs gpu-check clean constraints
+.PHONY: setup develop retrain real-model stand-in test test-fast test-long test-deployed test-unsloth test-vllm test-serve test-adapters test-environment test-clients test-llama lint ui demo recording docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -112,6 +113,18 @@ $(ADAPTERS)/.ready: $(DEVELOPER) constraints/adapters.txt
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(ADAPTERS)/laptop.path
 	mv $(ADAPTERS)/laptop.path "$$($(ADAPTERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
 	$(BIN)/python -m pip --python $(ADAPTERS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/adapters.txt
+	touch $@
+
+test-environment: $(VERIFIERS)/.ready  ## Let the real verifiers load a written package, and ask the laptop's engine for a thousand rollouts.
+	$(BIN)/python -m pytest -m verifiers -rP tests/contracts/environment
+
+# As for the adapters.
+$(VERIFIERS)/.ready: $(DEVELOPER) constraints/verifiers.txt
+	rm -rf $(VERIFIERS)
+	$(BIN)/python -m venv --without-pip $(VERIFIERS)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(VERIFIERS)/laptop.path
+	mv $(VERIFIERS)/laptop.path "$$($(VERIFIERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
+	$(BIN)/python -m pip --python $(VERIFIERS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/verifiers.txt
 	touch $@
 
 test-clients: $(CLIENTS)/.ready  ## Ask the gateway by openai, langchain-openai and litellm as they ship.

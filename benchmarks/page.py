@@ -38,11 +38,6 @@ def page(results: Path = RESULTS) -> str:
     return text
 
 
-def write_page(path: Path = PAGE_FILE) -> None:
-    """Write the page; equal results give equal bytes."""
-    path.write_text(page(), encoding="utf-8")
-
-
 def _block(name: str, result: Result | None, most: int) -> str:
     if result is None:
         return f"`make bench NAME={name}` has not been run whole on this code."
@@ -59,4 +54,4 @@ def _wrapped(text: str) -> str:
 
 
 if __name__ == "__main__":
-    write_page()
+    PAGE_FILE.write_text(page(), encoding="utf-8")

@@ -46,8 +46,7 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
     # A key that cannot be used is refused before anything is done.
     signed(root, {})
     journal = Journal(root, identifier.strip(), kind)
-    state = journal.begun
-    if state is None:
+    if (state := journal.begun) is None:
         journal.require_no_other()
         try:
             found = look(config, identifier, kind)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from prefect import flow
 from prefect.runtime import flow_run
 
+from flows.plan.cheap import cheap_scores
 from flows.runtime.runs import deployed, run_name
 from flows.stages.answers import WEIGHTS, Answering, answer
 from flows.stages.audit import sheet
@@ -32,6 +33,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "sheet": lambda session, given, tasks: sheet(
         session, given["prompts"], given["dataset"], given["base"], tuple(tasks)
     ),
+    "cheap": cheap_scores,
 }
 """All that another machine may ask for: functions of a session, artifacts by role, and the request's call."""
 

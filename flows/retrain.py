@@ -1,28 +1,28 @@
 """Flow `retrain`: every stage in order, each skipped where its inputs are unchanged."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 from prefect import flow
 from prefect.runtime import flow_run
 
+from flows.plan.cheap import make_policies
 from flows.runtime.console import captured
 from flows.runtime.prefect_client import emit_held
 from flows.runtime.runs import add_tags, deployed, is_recorded, logging_of_chain, profile_of_run, run_name
 from flows.runtime.session import open_recorder, open_store
-from flows.stages.answers import rung_makers
+from flows.stages.adoption import Adopted
 from flows.stages.audit import audit, known_scores, people_scores
-from flows.stages.child_pool import do_all, expect_stage_children, pool_of
+from flows.stages.child_pool import expect_stage_children, pool_of
 from flows.stages.evaluate import evaluate
 from flows.stages.inputs import base, curate, synthesize
 from flows.stages.promote import promote, read_decision
 from flows.stages.retraining import Retraining, Until, conclude
 from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
-from flows.stages.train import best_seed, stage_name, train
+from flows.stages.train import best_seed, stage_name
 from schemas.config.config import Config
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
@@ -39,8 +39,8 @@ def _run_name() -> str:
 
 
 @flow(name="retrain", flow_run_name=_run_name)
-def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") -> Retraining:
-    """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote, or up to one of these.
+def retrain(config: Config, *, fresh: bool = False, until: Until = "promote", adopted: Adopted = None) -> Retraining:
+    """Retrain a model: synthesize, curate, audit, base, plan, train, evaluate, promote, or up to one of these.
 
     The audit comes first of all that costs, where people have scored these rewards; where they have not, they are
     given completions of the base policy, and the audit follows it.
@@ -52,18 +52,14 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
         report, decision = dict[str, Any](), dict[str, Any]()
         with _recorded(config) as run:
             session = Session(config, run, fresh=str(flow_run.root_flow_run_id) if fresh else None)
-            stages = _given_to_training(session)
-            given = {role: stages[name] for role, name in TRAINED_FROM.items()}
+            stages = _given_to_training(session, until)
+            given = {role: stages[name] for role, name in TRAINED_FROM.items() if name in stages}
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
-            works: dict[str, Callable[[], Any]] = {} if until == "audit" else {"train": partial(train, session, given)}
-            works |= rung_makers(session, given["dataset"], given["base"]) if evaluates else {}
-            # A training that fails ends what is made beside it.
-            for_rungs = do_all(session.pool, works, first_decides=True)
-            policies: Mapping[int, StageResult] = for_rungs.pop("train", {})
-            stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
+            cheap, policies = make_policies(session, given, until, adopted)
+            stages |= {**cheap.stages, **{stage_name(seed, policies): policy for seed, policy in policies.items()}}
             if evaluates:
-                stages |= evaluate(session, given, policies, for_rungs)
+                stages |= evaluate(session, {**stages, **given}, policies, cheap.made)
                 report |= read_report(stages["evaluate"].path)
             if until == "promote":
                 found = {"policy": policies[best_seed(policies)], "evaluation": stages["evaluate"]}
@@ -73,12 +69,12 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
                     emit_held(decision)
             holder = session.registry.holder(config.promote.model_name, config.promote.alias)
             seconds, champion = time.monotonic() - started, holder.version if holder else None
-            result = Retraining(stages, seconds, policies, report, decision, champion)
+            result = Retraining(stages, seconds, policies, report, decision, champion, cheap.plan)
             conclude(session, result, until)
         return result
 
 
-def unchanged(config: Config, until: Until) -> Retraining | None:
+def unchanged(config: Config, until: Until, adopted: Adopted = None) -> Retraining | None:
     """Return the result of a run that would make nothing, without Prefect and MLflow; None where there is work.
 
     No run is recorded: nothing has happened.
@@ -89,7 +85,7 @@ def unchanged(config: Config, until: Until) -> Retraining | None:
     with captured() as lines:
         try:
             with only_reuse():
-                return retrain.fn(config, until=until)
+                return retrain.fn(config, until=until, adopted=adopted)
         except WorkDue:
             # The run that follows says all this again.
             lines.clear()
@@ -129,17 +125,16 @@ def compared_settings(config: Config) -> dict[str, Any]:
     return {name: section for name, section in config.without_paths().items() if name != "state"}
 
 
-def _given_to_training(session: Session) -> dict[str, StageResult]:
+def _given_to_training(session: Session, until: Until) -> dict[str, StageResult]:
     """Make what a training starts from, and return the stages in their order."""
     prompts = synthesize(session)
     if not prompts.reused:  # The base and all behind it are made again, too.
         expect_stage_children(session.config)
     dataset = curate(session, prompts)
     stages = {"synthesize": prompts, "curate": dataset}
-    scored = known_scores(session.config)
-    if scored is not None:
+    if (scored := known_scores(session.config)) is not None:
         stages["audit"] = audit(session, scored)
     stages["base"] = base_model = base(session, dataset)
-    if scored is None:
+    if scored is None and until != "plan":
         stages["audit"] = audit(session, people_scores(session, prompts, dataset, base_model))
     return stages

@@ -63,15 +63,12 @@ def locked(file: Path) -> Iterator[None]:
     """Hold a file of people's during the block, against other commands that change it."""
     from filelock import FileLock, Timeout
 
-    lock = FileLock(file.with_name(f".{file.name}.lock"), timeout=SECONDS_TO_WAIT)
     try:
-        lock.acquire()
+        held = FileLock(file.with_name(f".{file.name}.lock"), timeout=SECONDS_TO_WAIT).acquire()
     except Timeout:
         raise in_use(str(file)) from None
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def synchronize(path: Path) -> None:

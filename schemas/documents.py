@@ -6,14 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 import orjson
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from schemas.errors import InputError
 from schemas.faults import first_fault

@@ -36,8 +36,9 @@ def sizes() -> Counter[str]:
     for folder in {room.split("/")[0] for room in ROOMS}:
         for path in (REPOSITORY / folder).rglob("*.py"):
             found[f"lines {room_of(path.relative_to(REPOSITORY))}"] += len(path.read_bytes().splitlines())
-    pages = [*(REPOSITORY / "docs").rglob("*.md"), *REPOSITORY.glob("README*.md")]
-    found["characters docs"] = sum(len(page.read_text(encoding="utf-8")) for page in pages)
+    for page in (*(REPOSITORY / "docs").rglob("*.md"), *REPOSITORY.glob("README*.md")):
+        room = "docs/pt-BR" if page.parent.name == "pt-BR" else "docs"
+        found[f"characters {room}"] += len(page.read_text(encoding="utf-8"))
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found["dependencies direct"] = len(project["dependencies"])
     return found

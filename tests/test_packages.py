@@ -14,9 +14,7 @@ from packaging.utils import canonicalize_name
 
 from schemas.source import PACKAGES, REPOSITORY
 
-NOT_IMPORTED = {
-    "sqlalchemy": "Prefect's server imports it; the bounds are ours",
-}
+NOT_IMPORTED = {"sqlalchemy": "Prefect's server imports it; the bounds are ours"}
 
 
 def project(folder: Path) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +17,9 @@ from tasks.policy.child import Channel, as_child
 
 BEGINS: Final = " begins"
 ENDS: Final = " ends"
-LONG_STEPS_FILE: Final = "long-steps.json"
-"""File next to the request: the seconds that a step keeps computing, by its number. A step of a large model takes a
-minute."""
+LONG_FILE: Final = "long.json"
+"""File next to the request: the seconds that a part keeps computing, as `upload 2`, or a step, by its number. Those
+of a large model take a minute."""
 
 
 def main(request_file: Path, channel: Channel) -> None:
@@ -29,9 +30,12 @@ def main(request_file: Path, channel: Channel) -> None:
     from tasks.train.backend import trainable as backend
     from tasks.train.children import grpo
 
-    _report(channel, LocalCheckpoints, "write", "save")
-    _report(channel, Mirror, "restore", "download")
-    _report(channel, Mirror, "publish", "upload")
+    file = request_file.parent / LONG_FILE
+    seconds = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    report = partial(_report, channel, seconds)
+    report(LocalCheckpoints, "write", "save")
+    report(Mirror, "restore", "download")
+    report(Mirror, "publish", "upload")
     load_trainable = backend.load_trainable
 
     def load(*arguments: Any, **named: Any) -> Any:
@@ -39,16 +43,16 @@ def main(request_file: Path, channel: Channel) -> None:
         trainable = load_trainable(*arguments, **named)
         from tasks.train.watch import validation
 
-        _report(channel, validation, "validate", "evaluation")
+        report(validation, "validate", "evaluation")
         return trainable
 
     vars(backend)["load_trainable"] = load
-    long_steps = request_file.parent / LONG_STEPS_FILE
 
     def start(inputs: stage.TrainingInputs) -> stage.StartedTraining:
         with _reported(channel, "make the trainer"):
             started = grpo.start(inputs)
-        seconds = json.loads(long_steps.read_text(encoding="utf-8")) if long_steps.exists() else {}
+        report(started.trainer.rollout_generator, "sample", "sampling")
+        report(inputs.rewards, "score", "scoring")
         started.trainer.add_callback(_steps(channel, seconds))
         return started
 
@@ -62,13 +66,16 @@ def _reported(channel: Channel, part: str) -> Iterator[None]:
     channel.progress(0, 0, part + ENDS)
 
 
-def _report(channel: Channel, owner: object, name: str, part: str) -> None:
-    """Replace an owner's function by one that reports its beginning and end."""
+def _report(channel: Channel, seconds: Mapping[str, float], owner: object, name: str, part: str) -> None:
+    """Replace an owner's function by one that reports its beginning and end, and may keep computing."""
+    numbers = count(1)
     function: Callable[..., Any] = getattr(owner, name)
 
     @wraps(function)
     def reported(*arguments: Any, **named: Any) -> Any:
         with _reported(channel, part):
+            if wait := seconds.get(f"{part} {next(numbers)}"):
+                _compute(wait)
             return function(*arguments, **named)
 
     setattr(owner, name, reported)
@@ -78,13 +85,16 @@ def _steps(channel: Channel, seconds: Mapping[str, float]) -> Any:
     """Return a callback that reports each step, and keeps computing in some."""
     from transformers import TrainerCallback
 
+    updates = count(1)
+
     class Steps(TrainerCallback):  # type: ignore[misc]
         def on_step_begin(self, _arguments: Any, state: Any, _control: Any, **_: Any) -> None:
             channel.progress(0, 0, f"step{BEGINS}")
             _compute(seconds.get(str(state.global_step + 1), 0.0))
 
-        def on_step_end(self, *_: Any, **__: Any) -> None:
-            channel.progress(0, 0, f"step{ENDS}")
+        def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+            channel.progress(0, 0, f"optimizer{BEGINS}")
+            _compute(seconds.get(f"optimizer {next(updates)}", 0.0))
 
     return Steps()
 

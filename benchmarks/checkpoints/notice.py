@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.checkpoints.child import BEGINS, LONG_STEPS_FILE
+from benchmarks.checkpoints.child import BEGINS, LONG_FILE
 from benchmarks.checkpoints.trainings import Life, Moment, live
 from benchmarks.harness import Report
 from schemas.config.train import TrainConfig
@@ -61,7 +61,7 @@ def report_notices(report: Report, request: TrainRequest, folder: Path, server: 
             asked = _large(request, server, number, scenario.save_every, metadata.url if scenario.by_metadata else None)
             here = folder / f"notice-{number}"
             here.mkdir(parents=True)
-            (here / LONG_STEPS_FILE).write_text(json.dumps({str(LONG_STEP): scenario.step_seconds}), encoding="utf-8")
+            (here / LONG_FILE).write_text(json.dumps({str(LONG_STEP): scenario.step_seconds}), encoding="utf-8")
             metadata.set(b"FALSE")
 
             def act(child: ChildProcess, by_metadata: bool = scenario.by_metadata) -> None:

@@ -101,16 +101,15 @@ def live(order: Order) -> None:
 
     striking = _Striking(order.strike, ledger)
 
-    def open_witnessed(address: str, training: str) -> Mirror:
-        return _Witnessed(open_mirror(address, training).store, training, ledger, striking)
-
     begin = segments.begin
 
     def begin_or_die(*arguments: Any) -> None:
         striking("found")
         begin(*arguments)
 
-    vars(lease)["open_mirror"] = open_witnessed
+    vars(lease)["open_mirror"] = lambda address, training: _Witnessed(
+        open_mirror(address, training).store, training, ledger, striking
+    )
     vars(segments)["begin"] = begin_or_die
     try:
         _work(order, ledger)

@@ -31,8 +31,7 @@ from tasks.synthesize import stage as synthesize
 from tasks.synthesize.stage import read_mix, split_count
 
 FOLDER: Final = Path(".tucano") / "benchmark-curate"
-MIX: Final = "extraction=40,sql_qa=40,insights=10,push=10"
-"""Shares of the tasks in the V4.2 report."""
+MIX: Final = "extraction=40,sql_qa=40,insights=10,push=10"  # Shares of the tasks in the V4.2 report.
 SEED: Final = 1
 PLANTED: Final = 5_000
 SETTINGS: Final = ("workers=2", "held_out_share=0.05", "test_per_task=5", "validation_per_task=5")

@@ -42,14 +42,12 @@ from tests.flows.promotable import make_promotable
 CLIENTS: Final = (1, 8, 32, 128)
 SECONDS_TO_RETURN: Final = 30.0
 KILLS: Final = 5
-PROMPTS: Final = 24
-"""Of each task."""
+PROMPTS: Final = 24  # Of each task.
 MAX_TOKENS: Final = 64
 SEED: Final = 1
 FIRST: Final = 50
 """Good answers before memory is first measured: what is loaded at first use is loaded by then."""
-MAX_GROWTH: Final = 64
-"""Megabytes."""
+MAX_GROWTH: Final = 64  # Megabytes.
 SECONDS_TO_SEND: Final = 3
 
 

@@ -25,10 +25,8 @@ from tasks.monitor.logs import read_logs
 TOKEN: Final = "hostile-Benchmark-token-1"  # noqa: S105 - of a gateway that lives for minutes
 VARIABLE: Final = "BENCHMARK_TOKENS"
 GOOD: Final = {"review": "Chegou quebrado e sem nota."}
-CLIENTS: Final = 24
-"""Attacks at once."""
-MAX_ANSWER_SECONDS: Final = 60.0
-"""None comes later than the gateway's deadline."""
+CLIENTS: Final = 24  # Attacks at once.
+MAX_ANSWER_SECONDS: Final = 60.0  # None comes later than the gateway's deadline.
 SECONDS_QUIET: Final = 0.15
 """Time without any byte after which a client that got its answer goes."""
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] (\d{3}) ")

@@ -5,8 +5,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList, TrainerCallback
@@ -133,7 +134,8 @@ def _ours(config: Config, folder: Path, channel: Channel, inputs: Inputs, keeper
     recipe = config.train
     rollouts = RolloutLog(folder / ROLLOUTS_FOLDER, SEED)
     alarms = Alarms(recipe.alarms, recipe.iterations)
-    selection = Selection(_unasked, every=recipe.max_steps, patience=recipe.max_steps)
+    unasked = partial(_trouble, sentence="validated, though nothing here asks for it")
+    selection = Selection(unasked, every=recipe.max_steps, patience=recipe.max_steps)
     trainer = policy_trainer(
         recipe,
         inputs.rows,
@@ -172,11 +174,7 @@ def _kept(config: Config, folder: Path) -> Iterator[CheckpointManager]:
         lease.release()
 
 
-def _unasked(step: int) -> Any:
-    raise AssertionError(f"step {step} was validated, though nothing here asks for it")
-
-
-def _trouble(step: int, sentence: str) -> None:
+def _trouble(step: int, sentence: str) -> NoReturn:
     raise AssertionError(f"step {step}: {sentence}")
 
 

@@ -25,7 +25,7 @@ from statistics import fmean
 from typing import Final
 
 from benchmarks.harness import Report, add_overrides, map_in_processes, run_benchmark
-from benchmarks.training.arms import ARMS, ONE_THREAD, Arm, Job, Outcome, make_dataset, outcome_of, warm_start
+from benchmarks.training.arms import ARMS, Arm, Job, Outcome, make_dataset, outcome_of, warm_start
 from benchmarks.training.figures import FIGURES, difference, mean_on_test, tasks_of
 from schemas.config.profiles import load_config
 
@@ -42,24 +42,27 @@ def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--profile", default=PROFILE, help="of the dataset, the model and the recipe")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="of the trainings")
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS, help="sft, rft and ours at least")
     add_overrides(parser)
 
 
 def measure(report: Report, options: Namespace) -> None:
     """Train every arm with every seed, and compare."""
-    os.environ.update(ONE_THREAD)
+    # The laptop's training is measured, even where there is a GPU.
+    one_thread = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "POLARS_MAX_THREADS": "1"}
+    os.environ.update(one_thread, CUDA_VISIBLE_DEVICES="")
     config = load_config(options.profile, options.set)
     make_dataset(config, STATE)
     list(map_in_processes(partial(warm_start, config, STATE), options.seeds, "warm starts"))
     sft = config.warm_start
     # A further fine-tuning: half of the warm start's steps, at a third of its rate.
     again = sft.model_copy(update={"learning_rate": sft.learning_rate / 3, "steps": sft.steps // 2})
-    wanted = [(arm, seed) for seed in options.seeds for arm in ARMS]
+    wanted = [(arm, seed) for seed in options.seeds for arm in options.arms]
     temperature, batch_size = config.evaluate.temperature, config.evaluate.batch_size
     jobs = [Job(arm, seed, config.train, again, temperature, batch_size, STATE) for arm, seed in wanted]
     # Importing torch and TRL takes a tenth of a training: each worker does it once.
     found = dict(zip(wanted, map_in_processes(outcome_of, jobs, "trainings"), strict=True))
-    outcomes = {arm: [found[arm, seed] for seed in options.seeds] for arm in ARMS}
+    outcomes = {arm: [found[arm, seed] for seed in options.seeds] for arm in options.arms}
     _report_arms(report, outcomes)
     _report_tasks(report, outcomes)
 
@@ -67,8 +70,7 @@ def measure(report: Report, options: Namespace) -> None:
 def _report_arms(report: Report, outcomes: Outcomes) -> None:
     """Print what each arm costs and reaches over all tasks."""
     rows = []
-    for arm in ARMS:
-        of_arm = outcomes[arm]
+    for arm, of_arm in outcomes.items():
         cells = [arm, f"{fmean(each.tokens for each in of_arm):,.0f}", f"{fmean(each.seconds for each in of_arm):.0f}"]
         for figure in FIGURES:
             cells.append(f"{mean_on_test(of_arm, figure):.3f}")
@@ -79,7 +81,11 @@ def _report_arms(report: Report, outcomes: Outcomes) -> None:
         ("arm", "tokens", "s", "test", "ours is better by", "truth", "ours is better by"),
         rows,
     )
-    for figure, name in FIGURES.items():
+    for arm, of_arm in outcomes.items():
+        curve = "  ".join(f"{step}: {fmean(each.curve[step] for each in of_arm):.3f}" for step in of_arm[0].curve)
+        chosen = ", ".join(str(max(each.curve, key=each.curve.__getitem__)) for each in of_arm if curve)
+        report.line(f"Validation of {arm} by step: {curve}; chosen {chosen}." if curve else "")
+    for figure, name in FIGURES.items() if "stock" in outcomes else ():
         found = difference(outcomes["ours"], outcomes["stock"], figure)
         report.limit(found.low > 0, f"{name} of ours against stock: {found} does not exclude zero from below")
 
@@ -89,13 +95,13 @@ def _report_tasks(report: Report, outcomes: Outcomes) -> None:
     for figure, name in FIGURES.items():
         rows, better, worse = [], [], []
         for task in tasks_of(outcomes["ours"][0]):
-            means = {arm: mean_on_test(outcomes[arm], figure, task) for arm in ARMS}
+            means = {arm: mean_on_test(of_arm, figure, task) for arm, of_arm in outcomes.items()}
             rival = max(RIVALS, key=means.__getitem__)
             found = difference(outcomes["ours"], outcomes[rival], figure, task)
             rows.append((task, *(f"{mean:.3f}" for mean in means.values()), f"{found} than {rival}"))
             better += [task] if found.low > 0 else []
             worse += [task] if found.high < 0 else []
-        report.table(f"By task, {name}", ("task", *ARMS, "ours is better by"), rows)
+        report.table(f"By task, {name}", ("task", *outcomes, "ours is better by"), rows)
         told = f"{name}: ours is better than sft and rft on {', '.join(better) or 'no task'}, wanted {MIN_BETTER}"
         report.limit(len(better) >= MIN_BETTER, told)
         report.limit(not worse, f"{name}: ours is worse than sft or rft on {', '.join(worse)}")

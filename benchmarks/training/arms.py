@@ -80,6 +80,8 @@ class Outcome:
     """Time of the training with its validations, on one thread."""
     tokens: int
     """Tokens that were sampled to learn from."""
+    curve: dict[int, float]
+    """Mean reward on validation, by step."""
     test: dict[str, Scored]
     """By prompt."""
 
@@ -146,7 +148,8 @@ def run(job: Job, make_trainer: MakeTrainer) -> Outcome:
         )
 
     if job.arm == "sft":
-        return Outcome(0.0, 0, _answer_test(job, load_policy(job.base, None, four_bit=False), tokenizer, databases))
+        policy = load_policy(job.base, None, four_bit=False)
+        return Outcome(0.0, 0, {}, _answer_test(job, policy, tokenizer, databases))
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
         # Early stopping is not compared: every curve goes to the last step.
@@ -157,7 +160,8 @@ def run(job: Job, make_trainer: MakeTrainer) -> Outcome:
         seconds = time.perf_counter() - started
         selection.write_best(job.adapter, adapter_config(trainer.model))
         policy = load_policy(job.base, job.adapter, four_bit=False)
-        return Outcome(seconds, tokens(), _answer_test(job, policy, tokenizer, databases))
+        curve = {each.step: each.mean_reward for each in selection.history}
+        return Outcome(seconds, tokens(), curve, _answer_test(job, policy, tokenizer, databases))
 
 
 def _answer_test(job: Job, policy: Any, tokenizer: Any, databases: Databases) -> dict[str, Scored]:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from flows.cli.result import Table, new_folder, show, write_file
 from flows.cli.servers import bind
-from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, group
+from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, configured, group
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.console import show as notice
 from flows.runtime.prefect_server import HOST
@@ -41,7 +41,7 @@ from tasks.audit.report import REPORT_PAGE
 from tasks.audit.sampling import make_sheet
 from tasks.audit.stage import STORE_FOLDER, shipped_files
 from tasks.lineage.store.inventory import read_inventory
-from tasks.report.wording import spoken
+from tasks.report.wording import spoken, worded
 from tasks.synthesize.simulated import simulate_store
 
 app = group("audit")
@@ -91,7 +91,6 @@ def check(
     report: Annotated[Path, typer.Option(help="The folder of the report; an earlier report in it is replaced.")],
     spec: Annotated[SpecName | None, typer.Option(help="The reward specification; the profile's if not given.")] = None,
     store: Store = None,
-    language: ReportLanguage = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -100,10 +99,10 @@ def check(
     """Compare the rewards with a scored sheet; exit code 3 where they do not agree."""
     config = configured(profile, overrides, state, makes_prompts=False)
     files = stage.AuditFiles(sheet, rollouts, _store(rollouts, store))
-    in_language = spoken(language or config.language)
-    with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress, in_language:
+    with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress, spoken(config.language):
         audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, progress)
-    show(audit.report(), [*_audited(audit), f"report: {report / REPORT_PAGE}"], as_json=as_json)
+        parts = [*_audited(audit), f"{worded('report')}: {report / REPORT_PAGE}"]
+    show(audit.report(), parts, as_json=as_json, language=config.language)
     if not audit.gate.passed:
         raise typer.Exit(3)
 
@@ -112,17 +111,18 @@ def _audited(audit: stage.Audit) -> Iterator[str | Table]:
     """Yield the figures of each task, and the gate's verdict with its reasons."""
     rows = {task: dict(found) for task, found in audit.report()["tasks"].items()}
     for found in rows.values():
-        found["probes"] = f"{sum(probe['passed'] for probe in found['probes'].values())} of {len(found['probes'])}"
+        passed = sum(probe["passed"] for probe in found["probes"].values())
+        found["probes"] = worded("{count} of {all}", count=passed, all=len(found["probes"]))
     columns = "task=name scores=n rho 95_%_or_wider=rho_low..rho_high within=within_prompt_rho alpha probes verdict"
     yield Table("Rewards against scores", rows, columns)
-    yield "passed: training may start" if audit.gate.passed else "refused: training must not start"
+    yield worded("passed: training may start" if audit.gate.passed else "refused: training must not start")
     reasons = list(audit.gate.reasons)
     if not audit.gate.passed:
         # A task may fail a hundred probes.
         reasons = list(map(str, sorted(audit.gate.objections, key=lambda each: each.check.startswith("probe:"))))
     yield from (f"- {reason}" for reason in reasons[:REASONS_SHOWN])
     if (more := len(reasons) - REASONS_SHOWN) > 0:
-        yield f"and {more} more reasons, which the report names"
+        yield worded("and {more} more reasons, which the report names", more=more)
 
 
 @app.command()

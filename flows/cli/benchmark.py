@@ -61,18 +61,14 @@ def run(
     decoding: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
     with interruptible(KEPT), stage_progress("benchmark") as progress:
         if url is not None:
-            section = _endpoint(url=url, model=model, key_variable=key_variable, timeout_seconds=60.0)
+            try:
+                section = EndpointSection(url=url, model=model, key_variable=key_variable, timeout_seconds=60.0)
+            except ValidationError as error:
+                raise InputError(f"the endpoint: {first_fault(error)}") from None
             run_endpoint(items, section, out, **decoding, progress=progress)
         else:
             run_folder(items, Path(model), adapter, out, guided=guided, **decoding, progress=progress)
     show(None, [f"{len(items)} answers: {out}"], as_json=False)
-
-
-def _endpoint(**values: object) -> EndpointSection:
-    try:
-        return EndpointSection.model_validate(values)
-    except ValidationError as error:
-        raise InputError(f"the endpoint: {first_fault(error)}") from None
 
 
 @app.command()

@@ -21,11 +21,13 @@ from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
 from schemas.tables.production_logs import log_files, require_rows
 from schemas.tasks import TaskName
-from tasks.serve.questions import fields_of, question_of, read_questions
+from tasks.report.number_format import decimal
+from tasks.report.wording import spoken, worded
+from tasks.serve.by_hand.files import read_questions, write_answers
+from tasks.serve.questions import fields_of, question_of
 
 if TYPE_CHECKING:
     from flows.stages.monitor import Monitored
-    from schemas.config.config import Config
     from tasks.serve.answerer import TaskAnswer
 
 MOST_SHOWN: Final = 3
@@ -34,11 +36,11 @@ MOST_SHOWN: Final = 3
 def ask(
     task: Annotated[TaskName, typer.Argument(help="The task.")],
     values: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="The task's inputs.")] = None,
-    file: Annotated[Path | None, typer.Option(help="JSON Lines of inputs, or of prompts.")] = None,
+    file: Annotated[Path | None, typer.Option(help="CSV or JSON Lines of inputs, or of prompts.")] = None,
     version: Annotated[str | None, typer.Option(metavar="N", help="A version's number; else the champion.")] = None,
     base: Annotated[bool, typer.Option("--base", help="Ask the base that the version was trained on.")] = False,
     answer_all: Annotated[bool, typer.Option("--any", help="Ask for a task even if it was not learned.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Where the answers go, as JSON Lines; replaced if there.")] = None,
+    out: Annotated[Path | None, typer.Option(help="FILE.csv or JSON Lines of the answers; replaced if there.")] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -63,7 +65,7 @@ def ask(
 
             answers = Answerer(served, task).answer(rows, progress)
     if out is not None:
-        write_whole(out, "".join(f"{answer.model_dump_json()}\n" for answer in answers))
+        write_answers(out, answers, file)
         notice(f"answers: {out}")
     documents = [answer.model_dump() for answer in answers]
     by = f"the bag of words of {served.name}" if task in served.bags else served.name
@@ -71,8 +73,9 @@ def ask(
     if as_json:
         show(document, [], as_json=True)
         return
-    for answer in answers[:MOST_SHOWN]:
-        _show_answer(answer)
+    with spoken(config.language):
+        for answer in answers[:MOST_SHOWN]:
+            _show_answer(answer)
     rewards = [answer.reward for answer in answers if answer.reward is not None]
     worth = f", mean reward {fmean(rewards):.3f}" if rewards else ""
     notice(
@@ -91,9 +94,9 @@ def _show_answer(answer: "TaskAnswer") -> None:
         text = json.dumps(json.loads(answer.text), ensure_ascii=False, indent=1) if is_object else answer.text
         typer.echo(as_shown(text))
     if answer.reason is not None:
-        notice(f"{'nothing to show' if answer.text is None else 'not all is checked'}: {answer.reason}")
+        notice(f"{worded('nothing to show' if answer.text is None else 'not all is checked')}: {answer.reason}")
     if answer.reward is not None and answer.components is not None:
-        notice(f"reward {answer.reward:.3f}: {cell(answer.components)}")
+        notice(f"{worded('reward')} {decimal(answer.reward)}: {cell(answer.components)}")
 
 
 def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
@@ -105,7 +108,7 @@ def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
         name, separator, value = text.partition("=")
         if separator and name in fields:
             values[name] = value
-        elif len(needed) == 1 and len(given) == 1:
+        elif len(needed) == 1 and len(given) == 1 and not (separator and name.isidentifier()):
             values[needed[0]] = text
         else:
             raise InputError(f"{text[:40]!r} is none of the inputs of {task}: {', '.join(fields)}; write NAME=VALUE")
@@ -211,8 +214,7 @@ def monitor(
     given = logs_to_monitor(config, logs)
     files = log_files(given)
     require_rows(files)
-    count = len(files.files)
-    say(f"monitoring {count} file{'' if count == 1 else 's'} of logs, state in {config.state.root}")
+    say(f"monitoring {plural(len(files.files), 'file')} of logs, state in {config.state.root}")
     # What is kept of logs is compressed, and so smaller than they are.
     with session(config, bytes_needed=BYTES_NEEDED + files.bytes):
         # Prefect reads the session's settings when it is imported.
@@ -227,24 +229,23 @@ def monitor(
     if report is not None:
         from tasks.monitor.stage import ANSWERS_FILE  # noqa: PLC0415 - as above
 
-        without_answers = shutil.ignore_patterns(ANSWERS_FILE)
+        # The artifact's own files are read-only.
+        without_answers, copy = shutil.ignore_patterns(ANSWERS_FILE), shutil.copyfile
         with new_folder(report, frozenset(part.name for part in stage.path.iterdir())) as draft:
-            # The artifact's own files are read-only.
-            copy = shutil.copyfile
             shutil.copytree(stage.path, draft, ignore=without_answers, copy_function=copy, dirs_exist_ok=True)
     made = {"sha256": stage.record.sha256, "path": str(stage.path), "reused": stage.reused}
     document = {**monitored.found, **made, "silence": monitored.silence and monitored.silence.reason}
-    parts = [*monitored_parts(monitored, config), f"report: {folder / REPORT_PAGE}"]
-    show(document, parts, as_json=as_json)
+    with spoken(config.language, config.workers.reais_per_dollar):
+        parts = [*monitored_parts(monitored), f"{worded('report')}: {folder / REPORT_PAGE}"]
+    show(document, parts, as_json=as_json, language=config.language)
     if monitored.reasons:
         raise typer.Exit(3)
 
 
-def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | Table]:
-    """Yield each task's last day, what was left out, and the alarms, in the report's language."""
+def monitored_parts(monitored: "Monitored") -> Iterator[str | Table]:
+    """Yield each task's last day, what was left out, and the alarms."""
     from tasks.monitor.report import finding_sentences, promise_sentence  # noqa: PLC0415 - as above
     from tasks.monitor.stage import last_days  # noqa: PLC0415
-    from tasks.report.wording import spoken  # noqa: PLC0415
 
     found = monitored.found
     champion = found["champion"]
@@ -254,14 +255,12 @@ def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | 
         for day in last_days(monitored.stage.path)
     ]
     yield Table(
-        f"Version {champion['version']} of {champion['model']}, each task's last day",
+        worded("Version {version} of {model}, each task's last day", **champion),
         rows,
         "task day answers mean 95_%=low..high test valid=valid_share answered=answered_share median_ms=latency_p50",
     )
-    yield from (f"note: {note}" for note in found["notes"])
-    with spoken(config.language, config.workers.reais_per_dollar):
-        sentences = finding_sentences(found)
-        promise = promise_sentence(found["drift"])
-    yield from sentences
-    yield "alarms:" if monitored.reasons else f"no alarm: {promise}"
+    yield from (f"{worded('note')}: {note}" for note in found["notes"])
+    yield from finding_sentences(found)
+    no_alarm = worded("no alarm: {promise}", promise=promise_sentence(found["drift"]))
+    yield worded("alarms:") if monitored.reasons else no_alarm
     yield from (f"- {reason}" for reason in monitored.reasons)

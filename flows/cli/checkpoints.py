@@ -156,15 +156,12 @@ def _configured_mirror(profile: str, overrides: Sequence[str], state: Path | Non
 def _open(address: str, training: str | None) -> list[Mirror]:
     """Open the mirror of each requested training; a folder or training that is not there is refused."""
     require_folder(address)
-    names = trainings(address)
-    if training is not None:
-        names = [complete_name(training, names, address)]
+    names = trainings(address) if training is None else [complete_name(training, trainings(address), address)]
     return [open_mirror(address, name) for name in names]
 
 
 def _open_one(address: str, training: str | None) -> Mirror:
-    mirrors = _open(address, training)
-    if not mirrors:
+    if not (mirrors := _open(address, training)):
         raise InputError(f"{address} has no checkpoint to pull; give the mirror that the training wrote to")
     if len(mirrors) > 1:
         names = ", ".join(mirror.training for mirror in mirrors)
@@ -175,8 +172,7 @@ def _open_one(address: str, training: str | None) -> Mirror:
 def _restore(mirror: Mirror, step: int | None, pin: Pin | None, folder: Path) -> Manifest:
     """Write the requested checkpoint to a folder of its own name inside the given one."""
     if step is None and pin is None:
-        newest = mirror.restore_newest(lambda manifest: folder / manifest.name)
-        if newest is None:
+        if (newest := mirror.restore_newest(lambda manifest: folder / manifest.name)) is None:
             raise InputError(f"training {mirror.training} has no checkpoint that is whole; pull from another mirror")
         return newest
     chosen = choose_checkpoint(mirror, step, pin)

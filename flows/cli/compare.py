@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from flows.cli.result import Table, new_folder, show
-from flows.cli.tucano import UNDONE, Json, ReportLanguage
+from flows.cli.tucano import UNDONE, Json, chosen_language
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import BASELINES, TRUTH_LOSS
+from schemas.config.section import Language
 from schemas.disk import file_sha256
 from schemas.errors import InputError
 from schemas.tasks import SpecName
@@ -23,7 +24,7 @@ from tasks.evaluate.report.page import REPORT_PAGE, draw, write_report_files
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.lineage.store.artifacts import RECORD_FILE
-from tasks.report.wording import spoken
+from tasks.report.wording import spoken, worded
 
 
 def score(
@@ -46,27 +47,24 @@ def score(
     show(result, parts, as_json=as_json)
 
 
-DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss": TRUTH_LOSS}
-
-
 def compare(
     base: Annotated[Path, typer.Argument(help="JSON Lines of the base model's scores.")],
     tuned: Annotated[Path, typer.Argument(help="JSON Lines of the tuned model's scores.")],
-    margin: Annotated[float | None, typer.Option(help="Largest acceptable loss; set it first; else 0.05.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the resampling, 0 or more; 0 if not given.")] = None,
-    resamples: Annotated[int | None, typer.Option(help="Bootstrap and permutation resamples; else 10000.")] = None,
+    margin: Annotated[float, typer.Option(help="Largest acceptable loss; set it first.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling, 0 or more.")] = 0,
+    resamples: Annotated[int, typer.Option(help="Bootstrap and permutation resamples.")] = 10_000,
     report: Annotated[Path | None, typer.Option(help="Folder of the report, in place of an earlier one.")] = None,
-    language: ReportLanguage = None,
     as_json: Json = False,
 ) -> None:
     """Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held."""
-    options = {"margin": margin, "resamples": resamples, "seed": seed}
-    settings = DEFAULTS | {name: value for name, value in options.items() if value is not None}
-    with interruptible(UNDONE), spoken(language or "en"):
+    settings = {"margin": margin, "resamples": resamples, "seed": seed, "truth_loss": TRUTH_LOSS}
+    language: Language = chosen_language() or "en"
+    with interruptible(UNDONE), spoken(language):
         _refuse(base, tuned)
         comparison = _compare(base, tuned, report, **settings)
-    parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document := comparison.report())]
-    show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
+        parts = [f"{worded(comparison.gate.verdict)}: {headline(comparison)}", *report_parts(comparison.report())]
+        parts += [] if report is None else [f"{worded('report')}: {report / REPORT_PAGE}"]
+    show(comparison.report(), parts, as_json=as_json, language=language)
     if comparison.gate.verdict != "promote":
         raise typer.Exit(3)
 
@@ -124,6 +122,6 @@ def _scores(title: str, blocks: Mapping[str, Any]) -> Table:
     columns = "base=mean_base tuned=mean_tuned gain=mean_difference 95_%_interval=ci_low..ci_high"
     return Table(
         title,
-        {**blocks["tasks"], "overall": blocks["overall"]},
+        {**blocks["tasks"], worded("overall"): blocks["overall"]},
         f"name n=n_prompts {columns} p_gain=p_holm p_harm verdict",
     )

@@ -144,8 +144,7 @@ def _curated(summary: DatasetSummary) -> Iterator[str | Table]:
     reasons = {reason: {"rows": sum(by.values()), "by": by} for reason, by in summary.reasons.items() if by}
     if reasons:
         yield Table("Quarantine", reasons, "reason=name rows by_task=by")
-    replaced = {f"[{kind}]": {"times": count} for kind, count in summary.scrubbed.items() if count}
-    if replaced:
+    if replaced := {f"[{kind}]": {"times": count} for kind, count in summary.scrubbed.items() if count}:
         yield Table("Personal data replaced", replaced, "placeholder=name times")
 
 

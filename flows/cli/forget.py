@@ -80,8 +80,7 @@ def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: b
     root = config.state.root
     # What is imported below reads them.
     configure_prefect(root)
-    begun = Journal(root, identifier.strip(), kind).begun
-    if begun is not None:
+    if (begun := Journal(root, identifier.strip(), kind).begun) is not None:
         from flows.forget import STEPS  # noqa: PLC0415 - a second, which only this case needs
 
         document: dict[str, Any] = {

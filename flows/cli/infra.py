@@ -68,8 +68,7 @@ def _server_address(config: Config) -> str:
     """Return the server's address: PREFECT_API_URL, or that of `tucano ui`, or that of Prefect's own profile."""
     os.environ.setdefault("DO_NOT_TRACK", "1")
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
-    address = os.environ.get("PREFECT_API_URL") or running_server(config.state.root)
-    if address is None:
+    if (address := os.environ.get("PREFECT_API_URL") or running_server(config.state.root)) is None:
         from prefect.settings import get_current_settings  # noqa: PLC0415 - as above
 
         address = get_current_settings().api.url

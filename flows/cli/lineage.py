@@ -12,12 +12,11 @@ import typer
 
 from flows.cli.result import Table, cell
 from flows.cli.result import show as show_result
-from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
+from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import stage_progress, warn
 from flows.runtime.session import artifacts_folder, existing_store, open_registry, open_store
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
-from schemas.config.section import Language
 from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
@@ -48,7 +47,6 @@ def lineage(
     reference: Annotated[str, typer.Argument(metavar="REF", help="A version, alias, run, or how a digest begins.")],
     html: Annotated[Path | None, typer.Option(help="Write the graph as one HTML page; replaced if there.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Hash all files in it; 3 where one is not whole.")] = False,
-    language: ReportLanguage = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -62,7 +60,7 @@ def lineage(
         if verify:
             document, parts = _verify(config, reference)
         else:
-            document, parts = _walk(config, reference, html, language or config.language)
+            document, parts = _walk(config, reference, html)
     show_result(document, parts, as_json=as_json)
     if verify and not document["whole"]:
         raise GateRefused(
@@ -71,14 +69,14 @@ def lineage(
         )
 
 
-def _walk(config: Config, text: str, html: Path | None, language: Language) -> Result:
+def _walk(config: Config, text: str, html: Path | None) -> Result:
     walker = open_walker(config)
     walked = walker.walk(walker.find(text))
     document, parts = walked.document(), list(_answer(walked))
     for warning in walked.warnings:
         warn(warning)
     if html is not None:
-        with spoken(language):
+        with spoken(config.language):
             write_page(walked, html)
         parts.append(f"page: {html}")
     return document, parts
@@ -109,8 +107,7 @@ def _of_artifact(graph: Graph, node: Node) -> Iterator[str]:
     yield _with_facts(node)
     before = [graph.nodes[key] for key in graph.came_from(node.key) if key in graph.nodes]
     for kind in SHOWN_FACTS:
-        of_kind = [_with_facts(each) for each in before if each.kind == kind]
-        if of_kind:
+        if of_kind := [_with_facts(each) for each in before if each.kind == kind]:
             yield f"  from {_listed(of_kind)}"
     if after := [graph.nodes[key] for key in graph.led_to(node.key) if key in graph.nodes]:
         versions = sorted(_version(each) for each in after if each.kind == "version")

@@ -65,8 +65,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Check what a person approved once more, and add it to the shop's own phrases: the file of rewards.phrases."""
-    file = _configured(profile, overrides).rewards.phrases
-    if file is None:
+    if (file := _configured(profile, overrides).rewards.phrases) is None:
         raise InputError(f"profile {profile!r} names no file of own phrases; add --set rewards.phrases=FILE.toml")
     with interruptible(UNDONE):
         found = openers.approved(approved)

@@ -23,13 +23,21 @@ from rich.text import Text
 
 from flows.runtime.console import COLUMNS, columns, console, wrapped
 from flows.runtime.signals import interruptible
+from schemas.config.section import Language
 from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
+from tasks.report.number_format import decimal as decimal_of
 from tasks.report.number_format import signed
+from tasks.report.wording import spoken, worded
 
 MAX_CELL: Final = 1_200
-
+COLOURS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("promote", "better", "passed", "agrees", "ok", "whole"), "green"),
+    **dict.fromkeys(("inconclusive", "non-inferior", "no better", "warning"), "yellow"),
+    **dict.fromkeys(("hold", "worse", "not learned", "below floor", "collapsed", "refused", "fault"), "red"),
+}
+"""Of verdicts, on a terminal without NO_COLOR."""
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
 
@@ -63,14 +71,18 @@ def facts(title: str, document: Mapping[str, Any]) -> Table:
     return Table(title, rows, "fact value")
 
 
-def show(document: Any, parts: Iterable[str | Table], *, as_json: bool) -> None:
-    """Print a result: its sentences and tables, or with --json the document, and the others on stderr."""
+def show(document: Any, parts: Iterable[str | Table], *, as_json: bool, language: Language = "en") -> None:
+    """Print a result in a language: its sentences and tables, or with --json the document, and the others on stderr."""
     width = None if sys.stdout.isatty() else COLUMNS
     target = console if as_json else Console(highlight=False, emoji=False, width=width)
-    for part in parts:
-        target.print(wrapped(part.title if isinstance(part, Table) else part), markup=False, soft_wrap=True)
-        if isinstance(part, Table):
-            _print_table(part, target)
+    with spoken(language):
+        for part in parts:
+            text = Text(wrapped(worded(part.title) if isinstance(part, Table) else part))
+            for verdict, colour in COLOURS.items():
+                text.highlight_regex(rf"^{worded(verdict)}(?=:)|(?<= ){worded(verdict)}$", colour)
+            target.print(text, soft_wrap=True)
+            if isinstance(part, Table):
+                _print_table(part, target)
     if as_json:
         typer.echo(json.dumps(document, ensure_ascii=False))
 
@@ -81,11 +93,11 @@ def cell(value: Any) -> str:  # noqa: PLR0911 - one a kind of value
         case None:
             return "-"
         case bool():
-            return "yes" if value else "no"
+            return worded("yes") if value else worded("no")
         case int():
-            return f"{value:,}" if abs(value) >= 10_000 else str(value)
+            return decimal_of(value, 0) if abs(value) >= 10_000 else str(value)
         case float():
-            return "< 0.001" if 0 < value < 5e-4 else f"{value:,.{3 if abs(value) < 100 else 1}f}"
+            return f"< {decimal_of(0.001)}" if 0 < value < 5e-4 else decimal_of(value, 3 if abs(value) < 100 else 1)
         case str() if _DIGEST.fullmatch(value):
             return value[:12]
         case str() if moment := _MOMENT.fullmatch(value):
@@ -119,21 +131,27 @@ def _print_table(table: Table, target: Console) -> None:
             numbers = all(isinstance(value, int | float | None) for value in values)
             is_number = numbers or path.rpartition(".")[2] in UNITS
             texts |= set() if is_number else {len(shown)}
-            shown["" if heading == "name" else re.sub("[_.]", " ", heading)] = values
-    cells = [[cell(value) for value in row] for row in zip(*shown.values(), strict=True)]
-    long = any("\n" in text or len(text) > COLUMNS for row in cells for text in row)
+            shown["" if heading == "name" else worded(re.sub("[_.]", " ", heading))] = values
+    rows_shown = [[_as_cell(value) for value in row] for row in zip(*shown.values(), strict=True)]
+    long = any("\n" in text.plain or len(text) > COLUMNS for row in rows_shown for text in row)
     drawn = RichTable(show_lines=long)
     for place, heading in enumerate(shown):
         drawn.add_column(heading, justify="left" if place in texts else "right", overflow="fold")
-    for row in cells:
-        drawn.add_row(*map(Text, row))
+    for row in rows_shown:
+        drawn.add_row(*row)
     target.print(drawn, width=min(COLUMNS, columns()))
+
+
+def _as_cell(value: Any) -> Text:
+    """Return a value as its cell; a verdict in the run's language, with its colour."""
+    is_verdict = isinstance(value, str) and value in COLOURS
+    return Text(worded(value), COLOURS[value]) if is_verdict else Text(cell(value))
 
 
 def _value(row: Mapping[str, Any], path: str) -> Any:
     if ".." in path:
         low, high = (_value(row, end) for end in path.split(".."))
-        return None if low is None else f"{cell(low)} to {cell(high)}"
+        return None if low is None else worded("{low} to {high}", low=cell(low), high=cell(high))
     found: Any = row
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None

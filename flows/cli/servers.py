@@ -122,7 +122,7 @@ def serve(
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
 ) -> None:
-    """Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself."""
+    """Serve the champion over HTTP: a page to try it, OpenAI's API, and a path for each task."""
     named = {"serve.port": port, "serve.host": host}
     chosen = [f"{key}={json.dumps(value)}" for key, value in named.items() if value is not None]
     config = configured(profile, [*overrides, *chosen], state)
@@ -194,8 +194,7 @@ def _keep_running() -> bool:
 def _fork() -> tuple[int, int] | None:
     """Return the number of a new process and the pipe whose end it ends with; None in that process."""
     reading, writing = os.pipe()
-    child = os.fork()
-    if child:
+    if child := os.fork():
         os.close(reading)
         return child, writing
     os.close(writing)

@@ -1,6 +1,5 @@
-"""Commands `tucano retrain`, `train` and `evaluate`: the chain up to a stage, and what it costs before it starts."""
+"""Commands `tucano retrain`, `plan`, `train` and `evaluate`: the chain up to a stage, and what it costs."""
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -9,32 +8,26 @@ import typer
 
 from flows.cli.compare import report_parts
 from flows.cli.result import Table, show
-from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
+from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, chosen_language, configured
 from flows.doctor.run import require_ready
+from flows.plan.prices import asking, confirm_costs, cost_lines, costs_of
 from flows.runtime.console import say, warn
-from flows.runtime.console import show as notice
 from flows.runtime.session import BYTES_NEEDED, has_server, open_recorder, prefect_folder, recorded, session
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
-from schemas.errors import InputError, Interrupted
 from schemas.source import source_digest
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
-from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
 from tasks.next_steps.steps import NextStep
 from tasks.policy.merge import MERGED_FOLDER
+from tasks.report.number_format import decimal
 from tasks.report.wording import spoken, worded
-from tasks.train.sizing.estimate import (
-    CPU_UNKNOWN,
-    DPO_UNKNOWN,
-    Estimate,
-    estimate_training,
-    expected_prompts,
-)
+from tasks.train.sizing.estimate import Estimate, estimate_training, expected_prompts
 from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
 if TYPE_CHECKING:
+    from flows.stages.adoption import Adopted
     from flows.stages.retraining import Retraining, Until
     from flows.stages.runner import StageResult
 
@@ -43,6 +36,7 @@ READ_AHEAD: Final = (
     "tasks.curate.stage",
     "tasks.audit.stage",
     "tasks.train.sft.warm_start",
+    "tasks.plan.draws",
     "flows.stages.evaluate",
     "flows.stages.promote",
 )
@@ -59,8 +53,11 @@ def retrain(
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     config = configured(profile, overrides, state)
     result = run_chain(config, profile, until="promote", fresh=fresh, yes=yes)
-    given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
-    given += [] if state is None else ["--state", str(state)]
+    show_retraining(result, config, given_options(profile, overrides, state), as_json=as_json)
+
+
+def show_retraining(result: "Retraining", config: Config, given: Sequence[str], *, as_json: bool) -> None:
+    """Print a retraining that the given options made; exit code 3 where it ended without a promotion."""
     stages = {
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
@@ -74,7 +71,7 @@ def retrain(
     with spoken(config.language):
         document["next"] = _next_steps(result, given, config.state.root)
         parts = [*retraining_parts(result, document)]
-    show(document, parts, as_json=as_json)
+    show(document, parts, as_json=as_json, language=config.language)
     if result.decision["verdict"] != "promote":
         raise typer.Exit(3)
 
@@ -82,28 +79,45 @@ def retrain(
 def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield where the time went, what the evaluation found, and what was decided."""
     columns = "stage=name time=seconds artifact=sha256 reused"
-    yield Table(f"{result.seconds:.1f} seconds by stage", document["stages"], columns)
+    title = worded("{seconds} seconds by stage", seconds=decimal(result.seconds, 1))
+    yield Table(title, document["stages"], columns)
     yield from report_parts(result.report)
     decision, number = result.decision, result.decision["version"]
-    yield f"{decision['verdict']}: version {number} of {decision['model']}"
-    yield f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet")
+    yield worded("{verdict}: version {version} of {model}", **{**decision, "verdict": worded(decision["verdict"])})
+    there = worded("version {number}", number=result.champion) if result.champion else worded("no version yet")
+    yield worded("`{alias}` is {version}", alias=decision["alias"], version=there)
     yield from _pages(result)
     if decision["merged"] is not None:
-        yield f"model: {result.stages['promote'].path / MERGED_FOLDER}"
+        yield f"{worded('model')}: {result.stages['promote'].path / MERGED_FOLDER}"
     if result.champion == number:
-        yield "next: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
+        yield f"{worded('next')}: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
     else:
-        said = [f"`{step['command']}`: {step['why']}" for step in document["next"]]
-        said = said or [worded("These figures name no step that would help: read the wrong answers.")]
-        yield from (f"{worded('next')}: {each}" for each in said if decision["verdict"] == "hold")
-        yield f"try it: `tucano ask TASK --version {number}`, `tucano ui`"
+        yield from _next_lines(decision["verdict"], document["next"])
+        yield f"{worded('try it')}: `tucano ask TASK --version {number}`, `tucano ui`"
+
+
+def _next_lines(verdict: str, steps: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Yield what would help after a hold."""
+    said = [f"`{step['command']}`: {step['why']}" for step in steps]
+    said = said or [worded("These figures name no step that would help: read the wrong answers.")]
+    yield from (f"{worded('next')}: {each}" for each in said if verdict == "hold")
+
+
+def given_options(profile: str, overrides: Sequence[str], state: Path | None) -> list[str]:
+    """Return the options by which a command has the same configuration."""
+    given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
+    given += [] if state is None else ["--state", str(state)]
+    return given + ([] if chosen_language() is None else ["--language", str(chosen_language())])
 
 
 def _next_steps(result: "Retraining", given: Sequence[str], root: Path) -> list[dict[str, str]]:
     """Return the evaluation's next steps: each command whole, and a longer training with its minutes where known."""
     made = [policy for policy in result.policies.values() if not policy.reused]
-    a_step = sum(policy.seconds / read_summary(policy.path)["steps"] for policy in made)
-    return [NextStep(**each).whole(given, root, result.decision["version"], a_step) for each in result.report["next"]]
+    # SFT alone has no step of GRPO.
+    a_step = sum(policy.seconds / steps for policy in made if (steps := read_summary(policy.path)["steps"]))
+    # `tucano retrain` registers what is only evaluated.
+    version = result.decision.get("version", "VERSION")
+    return [NextStep(**each).whole(given, root, version, a_step) for each in result.report["next"]]
 
 
 def evaluate(
@@ -117,18 +131,20 @@ def evaluate(
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
     config = configured(profile, overrides, state)
     result = run_chain(config, profile, until="evaluate", fresh=fresh, yes=yes)
-    document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path)}
+    document: dict[str, Any] = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path)}
     document |= {name: result.report[name] for name in ("overall", "tasks", "gate")}
     with spoken(config.language):
-        parts = [*report_parts(result.report), *_pages(result)]
-    show(document, parts, as_json=as_json)
+        document["next"] = _next_steps(result, given_options(profile, overrides, state), config.state.root)
+        steps = _next_lines(result.report["gate"]["verdict"], document["next"])
+        parts = [*report_parts(result.report), *_pages(result), *steps]
+    show(document, parts, as_json=as_json, language=config.language)
     if result.report["gate"]["verdict"] != "promote":
         raise typer.Exit(3)
 
 
 def _pages(result: "Retraining") -> Iterator[str]:
-    yield f"report: {result.stages['evaluate'].path / REPORT_PAGE}"
-    yield f"completions: {result.stages['evaluate'].path / PAGE_FILE}"
+    yield f"{worded('report')}: {result.stages['evaluate'].path / REPORT_PAGE}"
+    yield f"{worded('completions')}: {result.stages['evaluate'].path / PAGE_FILE}"
 
 
 def train(
@@ -154,7 +170,8 @@ def train(
         Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
         Table(title, rewards, "seed task before chosen chosen_step"),
     ]
-    show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json)
+    document = {"seconds": result.seconds, "trainings": trainings}
+    show(document, tables, as_json=as_json, language=config.language)
 
 
 def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
@@ -172,6 +189,20 @@ def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
         "path": str(policy.path),
         "reused": policy.reused,
     }
+
+
+def plan(
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: StateFolder = None,
+    fresh: Fresh = False,
+    as_json: Json = False,
+) -> None:
+    """Make all that is cheap, and print whether more training is worth its price; no GRPO is run."""
+    config = configured(profile, overrides, state)
+    if (found := run_chain(config, profile, until="plan", fresh=fresh, yes=True).plan) is None:
+        raise AssertionError("a run up to the plan ended without one")
+    show(found.as_json(), found.table(), as_json=as_json)
 
 
 def _show_estimate(config: Config, *, as_json: bool) -> None:
@@ -226,7 +257,9 @@ def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
+def run_chain(
+    config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool | None, adopted: "Adopted" = None
+) -> "Retraining":
     """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile."""
     what = "retraining" if until == "promote" else until
     say(f"{what} with profile {profile}, seed {config.seed}, state in {config.state.root}")
@@ -241,8 +274,7 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
                 # Prefect reads the session's settings when it is imported.
                 from flows.retrain import unchanged  # noqa: PLC0415
 
-                known = unchanged(config, until)
-                if known is not None:
+                if (known := unchanged(config, until, adopted)) is not None:
                     return known
             _require_ready(config, profile, yes=yes)
         with recorded(config, meanwhile=lambda: warm_up(config)):
@@ -251,15 +283,16 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
             from flows.retrain import retrain as flow  # noqa: PLC0415
             from flows.runtime.runs import SEED, profile_tag  # noqa: PLC0415
 
-            with tags(profile_tag(profile), f"{SEED}:{config.seed}"):
-                return flow(config, fresh=fresh, until=until)
+            with tags(profile_tag(profile), f"{SEED}:{config.seed}"), asking(not yes):
+                return flow(config, fresh=fresh, until=until, adopted=adopted)
 
 
-def _require_ready(config: Config, profile: str, *, yes: bool) -> None:
+def _require_ready(config: Config, profile: str, *, yes: bool | None) -> None:
     """Refuse what cannot come to its end here, and what is not worth its price to the person who asked for it."""
     with interruptible(LOOKED):
         require_ready(config, profile)
-        confirm_costs(config, yes=yes)
+        if yes is not None:
+            confirm_costs(config, yes=yes)
 
 
 def warm_up(config: Config) -> None:
@@ -271,81 +304,3 @@ def warm_up(config: Config) -> None:
     # Each module is read once per process: with these, nearly all that the stages' keys need.
     source_digest(*READ_AHEAD, *entry_modules(config))
     open_recorder(config)
-
-
-SPREAD: Final = 0.30
-"""Assumed standard deviation of a prompt's gain in reward."""
-VARIANCE: Final = MeanVariance(per_prompt=SPREAD**2, shared=0.0)
-
-
-def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
-    """Return as a JSON document what a retraining costs, with nothing reused and every answer as long as allowed.
-
-    `scores` counts the completions that people score before the first training with these rewards. `gain_of_a_task` and
-    `gain_overall` are the smallest true gains that the smallest task, and all, show four times in five.
-    """
-    tasks = [task for task, count in config.synthesize.counts.items() if count]
-    test_prompts = [config.curate.test_rows(task) for task in tasks]
-    seconds = estimate.total("seconds")
-    unknown = None if seconds is not None else CPU_UNKNOWN if config.train.algorithm == "grpo" else DPO_UNKNOWN
-    if estimate.shape is None:
-        unknown = "nothing here says how large the model is until it was fetched once"
-    people_score = config.audit.require_human and config.audit.sheet is None
-    return {
-        "hours": None if seconds is None else seconds / 3600,
-        "unknown": unknown,
-        "dollars": estimate.total("cost_usd"),
-        "spot_dollars": estimate.total("spot_usd"),
-        "reais_per_dollar": config.workers.reais_per_dollar,
-        "scores": len(tasks) * config.audit.scores_per_task if people_score else 0,
-        "test_prompts": test_prompts,
-        "margin": config.evaluate.margin,
-        "gain_of_a_task": detectable_effect(VARIANCE, min(test_prompts)),
-        "gain_overall": detectable_effect(VARIANCE, sum(test_prompts)),
-        "prompts_for_margin": prompts_needed(VARIANCE, config.evaluate.margin),
-    }
-
-
-def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each thing that a retraining costs, and one for what its test split can decide."""
-    rate = costs["reais_per_dollar"]
-    by_rate = "" if rate is None else f", at {rate:g} reais a dollar"
-
-    def money(dollars: float) -> str:
-        return f"${dollars:.2f}" if rate is None else f"${dollars:.2f} (R$ {dollars * rate:.2f})"
-
-    if costs["hours"] is None or costs["dollars"] is None or costs["spot_dollars"] is None:
-        yield f"costs: unknown, for {costs['unknown']}"
-    elif not costs["dollars"]:
-        yield f"costs at most: {costs['hours']:.1f} h of a machine whose hour has no price"
-    else:
-        yield (
-            f"costs at most: {costs['hours']:.1f} h, {money(costs['dollars'])} on demand, "
-            f"{money(costs['spot_dollars'])} on Spot machines{by_rate}; "
-            "what is finished already is not paid again"
-        )
-    if costs["scores"]:
-        yield f"people's scores: {costs['scores']} completions before the first training with these rewards"
-    fewest, every = min(costs["test_prompts"]), sum(costs["test_prompts"])
-    yield (
-        f"test split: a task of {fewest} prompts shows a true gain of {costs['gain_of_a_task']:.2f} four times in "
-        f"five, and all {every} one of {costs['gain_overall']:.2f}, where prompts' gains have the standard deviation "
-        f"{SPREAD:.2f}; to decide evaluate.margin {costs['margin']:g} takes {costs['prompts_for_margin']} prompts of a "
-        "task"
-    )
-
-
-def confirm_costs(config: Config, *, yes: bool) -> None:
-    """Print what a run with a price costs, and on a terminal ask whether to spend it; InputError where not."""
-    if not (config.train.price_per_hour or config.workers.prices):
-        return
-    for line in cost_lines(costs_of(config, estimate_training(config, expected_prompts(config)))):
-        notice(line)
-    if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return
-    try:
-        spends = typer.confirm("Spend it?", err=True)
-    except typer.Abort:  # Ctrl-C at the question, which Click takes for itself.
-        raise Interrupted(LOOKED) from None
-    if not spends:
-        raise InputError("nothing was started; lower train.max_steps or train.seeds, or answer yes next time")

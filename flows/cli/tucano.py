@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module, metadata
@@ -19,73 +20,16 @@ from schemas.python_process import collect_rarely, safe_environment
 
 if TYPE_CHECKING:
     from schemas.config.config import Config
+    from schemas.config.section import Language
 
-COMMANDS: Final[Mapping[str, str]] = {
-    "retrain": "Retrain, end to end. Run again, it resumes: finished stages are skipped.",
-    "score": "Score rollouts of any model with the rewards.",
-    "synthesize": "Make a store, simulated, Olist's or of your own files, and prompts with references from it.",
-    "init": "Look at your own files, and write the column map and the profile that train on them.",
-    "curate": "Make one dataset of prompts: checked, scrubbed, without copies, split without leakage.",
-    "train": "Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint.",
-    "evaluate": "Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion.",
-    "compare": "Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held.",
-    "promote": "Promote a registered version; exit code 3 where the gate holds it and nothing is forced.",
-    "ask": "Ask the champion, on this machine: one prompt, a file of them, or what a pipe gives.",
-    "serve": "Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself.",
-    "export": "Export a version for other programs, proven by reading it back; exit code 3 where it differs.",
-    "monitor": "Score production logs, and compare them with the champion's evaluation; exit code 3 for any alarm.",
-    "lineage": "Walk from a model, a run, an artifact or a row to all that it came from and led to.",
-    "show": "Show a prompt's answers and rollouts, or a step's rollouts, of the newest training.",
-    "forget": "Take a person out of data, logs and models, and prove it; exit code 3 where something was missed.",
-    "doctor": "Say what a run with this profile needs, and what of it is missing here. Nothing is changed.",
-    "ui": "Serve Prefect's and MLflow's pages on loopback, until Ctrl-C.",
-    "audit": "Check, before training, that the rewards rank answers as human raters do.",
-    "phrases": "Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
-    "benchmark": "Write a test of the six tasks for any harness, run a model on it, and score answers.",
-    "checkpoints": "List, verify, pull and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
-    "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL.",
+TABLE: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
+COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
+    name: command for group in TABLE["groups"].values() for name, command in group["commands"].items()
 }
-"""Help of each command, by its name; a test compares it with the command's own."""
-
+"""Help of each command, in English and Portuguese, an example, and its module if that has another name."""
 ROOT: Final = "tucano"
-MODULES: Final[Mapping[str, tuple[str, ...]]] = {
-    "champion": ("ask", "export", "promote", "monitor"),
-    "compare": ("score",),
-    "data": ("init", "synthesize", "curate"),
-    "infra": ("doctor",),
-    "lineage": ("show",),
-    "servers": ("serve", "ui"),
-    "training": ("retrain", "train", "evaluate"),
-}
-"""Modules of more than one command; each other command is the module of its name."""
+LANGUAGE_VARIABLE: Final = "TUCANO_LANGUAGE"
 HELP_OPTIONS: Final = ["-h", "--help"]
-EXAMPLES: Final[Mapping[str, str]] = {
-    ROOT: "tucano retrain --profile local",
-    "retrain": "tucano retrain --profile local --set train.max_steps=20",
-    "score": "tucano score ROLLOUTS.jsonl --metrics --out SCORED.jsonl",
-    "synthesize": "tucano synthesize --count 5000 --seed 42 --out PROMPTS",
-    "init": "tucano init exports/ --out shop",
-    "curate": "tucano curate PROMPTS --out DATASET",
-    "train": "tucano train --profile l4 --dry-run",
-    "evaluate": "tucano evaluate --profile local",
-    "compare": "tucano compare BASE.scores.jsonl TUNED.scores.jsonl --report REPORT",
-    "promote": 'tucano promote 3 --force "the shop needs it today"',
-    "ask": 'tucano ask push product="mala" offer="10% de desconto" segment="novos"',
-    "serve": "tucano serve --port 8081",
-    "export": "tucano export champion --format gguf --out EXPORT",
-    "monitor": "tucano monitor LOGS --report REPORT",
-    "lineage": "tucano lineage champion --html LINEAGE.html",
-    "show": "tucano show 20 --task push --worst",
-    "forget": "tucano forget CUSTOMER --dry-run",
-    "doctor": "tucano doctor --profile l4 --all",
-    "ui": "tucano ui --state .tucano",
-    "audit": "tucano audit check SHEET.csv --rollouts ROLLOUTS.jsonl --report REPORT",
-    "phrases": "tucano phrases propose cozinha --output SHEET.csv",
-    "benchmark": "tucano benchmark score TEST ANSWERS.jsonl",
-    "checkpoints": "tucano checkpoints pull --pin best --out CHECKPOINT",
-    "infra": "tucano infra apply --profile l4",
-}
-"""An example of each command; the help shows it."""
 
 
 class LazyCommands(TyperGroup):
@@ -94,7 +38,10 @@ class LazyCommands(TyperGroup):
     def __init__(self, **named: Any) -> None:
         """List the table; the arguments are Typer's."""
         super().__init__(**named)
-        self.commands = {name: TyperCommand(name, help=line) for name, line in COMMANDS.items()}
+        for title, group in TABLE["groups"].items():
+            for name, command in group["commands"].items():
+                panel = _worded({"en": title, **group})
+                self.commands[name] = TyperCommand(name, help=_worded(command), rich_help_panel=panel)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command that is run, whole."""
@@ -102,11 +49,14 @@ class LazyCommands(TyperGroup):
         return name, load(name) if name is not None and name in COMMANDS else command, others
 
 
+def _worded(texts: Mapping[str, str]) -> str:
+    return texts["pt" if os.environ.get(LANGUAGE_VARIABLE) == "pt" else "en"]
+
+
 def load(name: str) -> Any:
     """Import a command: a module's `app`, or its function of the command's name."""
-    of = next((module for module, names in MODULES.items() if name in names), name)
     with interruptible(LOOKED):
-        module = import_module(f"flows.cli.{of}")
+        module = import_module(f"flows.cli.{COMMANDS[name].get('module', name)}")
     whole = typer.Typer()
     if command := getattr(module, name, None):
         whole.command(name)(command)
@@ -117,14 +67,14 @@ def load(name: str) -> Any:
 
 def group(name: str) -> typer.Typer:
     """Return an empty group of commands with the help of the table."""
-    return typer.Typer(name=name, help=COMMANDS[name], no_args_is_help=True, pretty_exceptions_enable=False)
+    return typer.Typer(name=name, help=_worded(COMMANDS[name]), no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def polish(command: Any, name: str) -> Any:
-    """Give a command and those in it --quiet and an example; its help leaves out that a flag is a truth value."""
+    """Give a command and those in it the shared options and an example; its help leaves out that a flag is a truth."""
     if name != ROOT:
-        command.params.append(_quiet())
-    command.epilog = f"Example: {EXAMPLES[name]}" if name in EXAMPLES else None
+        command.params += _shared()
+    command.epilog = f"Example: {COMMANDS.get(name, TABLE)['example']}" if name else None
     for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP_OPTIONS))):
         if getattr(option, "is_flag", False):
             option.metavar = ""
@@ -134,21 +84,38 @@ def polish(command: Any, name: str) -> Any:
 
 
 @cache
-def _quiet() -> Any:
-    """Return the option `--quiet`, which each command takes after its name as `tucano` takes it before."""
+def _shared() -> list[Any]:
+    """Return the options that each command takes after its name as `tucano` takes them before."""
     only = typer.Typer(add_completion=False)
 
     @only.command()
-    def _(quiet: Quiet = False) -> None: ...
+    def _(quiet: Quiet = False, language: RunLanguage = None) -> None: ...
 
-    (option,) = typer.main.get_command(only).params
-    return option
+    return typer.main.get_command(only).params
 
 
 UNDONE = "interrupted, and nothing was written; run the same command again"
 LOOKED = "interrupted, and nothing was changed; run the same command again"
 
-ReportLanguage = Annotated[Literal["en", "pt"] | None, typer.Option("--language", help="The report's language.")]
+_chosen: "list[Language]" = []
+
+
+def chosen_language() -> "Language | None":
+    """Return the language that --language or TUCANO_LANGUAGE asks for in this run."""
+    return _chosen[-1] if _chosen else None
+
+
+def _choose(asked: Literal["en", "pt"] | None) -> None:
+    if asked is not None:
+        _chosen.append(asked)
+
+
+RunLanguage = Annotated[
+    Literal["en", "pt"] | None,
+    typer.Option(
+        "--language", envvar=LANGUAGE_VARIABLE, callback=_choose, expose_value=False, help="Of results and reports."
+    ),
+]
 
 
 def _be_quiet(asked: bool) -> None:
@@ -183,7 +150,8 @@ def configured(profile: str, overrides: Sequence[str], state: Path | None, *, ma
 
     # A JSON string is one in TOML too: a folder may be called 2026.
     root = [] if state is None else [f"state.root={json.dumps(str(state))}"]
-    config = load_config(profile, [*overrides, *root], makes_prompts=makes_prompts)
+    spoken = [f'report.language="{language}"'] if (language := chosen_language()) else []
+    config = load_config(profile, [*spoken, *overrides, *root], makes_prompts=makes_prompts)
     use_own(config.rewards.phrases)
     return config
 
@@ -192,7 +160,7 @@ app = typer.Typer(
     cls=LazyCommands,
     name="tucano",
     help="Retrain a compact Portuguese model for Brazilian e-commerce, and prove that it got better.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     context_settings={"help_option_names": HELP_OPTIONS},
     pretty_exceptions_enable=False,
 )
@@ -210,13 +178,17 @@ Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_
 
 
 @app.callback()
-def root(version: Version = False, quiet: Quiet = False) -> None:
-    """Apply the options of every command."""
+def root(context: typer.Context, version: Version = False, quiet: Quiet = False) -> None:  # noqa: ARG001 - options
+    """Apply the options of every command; without one, say which four to begin with."""
+    if context.invoked_subcommand is None:
+        typer.echo(_worded(TABLE["first_screen"]))
+        raise typer.Exit(2)
 
 
 def main() -> None:
     """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
     collect_rarely()
+    _chosen.clear()
     # What libraries start inherits it: processes of multiprocessing, vLLM, pip.
     os.environ |= safe_environment()
     with handle_signals(_interrupt):

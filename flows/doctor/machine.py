@@ -29,10 +29,8 @@ SECONDS_TO_LIST = 15.0
 MOST_NAMED = 5
 BYTES_FOR_A_MODEL = 10_000_000_000
 """Disk for a model of unknown size: half a billion parameters, merged copies, several adapters and some runs."""
-MEMORY_OF_A_PARAMETER = 36
-"""Bytes of a CPU's memory for each parameter that is trained there, with all processes of a run."""
-COPIES_OF_A_MODEL = 5
-"""The hub's download, the published model, the base, a merged policy, and one that is being written."""
+MEMORY_OF_A_PARAMETER = 36  # Bytes of a CPU's memory for each one that is trained there, with all processes of a run.
+COPIES_OF_A_MODEL = 5  # The hub's download, the published model, the base, a merged policy, and one being written.
 _LIST = (
     "import importlib.metadata as m, json; print(json.dumps([[d.metadata['Name'], d.version] for d in "
     "m.distributions()]))"

@@ -5,6 +5,9 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +28,12 @@ from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, open_client
 from tasks.policy.published import given_template, shipped
 
 SECONDS_TO_ANSWER: Final = 5.0
+ZONE: Final = "http://metadata.google.internal/computeMetadata/v1/instance/zone"
+OUTSIDE_THE_UNION: Final = ("europe-west2", "europe-west6")  # London and Zurich.
+FILES: Final = (
+    *("synthesize.olist_dir", "synthesize.files", "curate.known_to_base", "curate.references"),
+    *("audit.sheet", "audit.rollouts", "audit.store", "monitor.logs"),
+)
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
 
 
@@ -77,19 +86,25 @@ def check_mlflow(config: Config) -> list[Finding]:
     return [Finding("MLflow", "ok", f"{shown(address)} lets this machine in")]
 
 
-def check_mirror(config: Config) -> list[Finding]:
-    """Try the store of checkpoints."""
-    return _try("mirror", mirror_address(config))
+def check_region(config: Config) -> list[Finding]:
+    """Look where this machine of Google's is: customers' data may leave Brazil for the European Union."""
+    zone = ""
+    if (config.state.artifacts or "").startswith("gs://"):
+        with suppress(httpx.HTTPError):
+            answer = httpx.get(ZONE, headers={"Metadata-Flavor": "Google"}, timeout=1.0, trust_env=False)
+            zone = answer.text.rpartition("/")[2]
+    if not zone:
+        return [Finding("region", "ok", "no bucket of this profile, or no machine of Google's", unused=True)]
+    if zone.startswith(("southamerica-east1", "europe-")) and not zone.startswith(OUTSIDE_THE_UNION):
+        return [Finding("region", "ok", f"{zone}: LGPD, article 33, I, permits it")]
+    found = f"{zone} is neither in Brazil nor in the European Union, and LGPD, article 33, asks for another ground"
+    return [Finding("region", "warning", found, "have machine and bucket in a region such as europe-west4")]
 
 
-def check_artifacts(config: Config) -> list[Finding]:
-    """Try the store through which machines share artifacts."""
-    if config.state.artifacts is None:
-        return [Finding("artifacts", "ok", "state.artifacts is not set: they stay on this machine", unused=True)]
-    return _try("artifacts", config.state.artifacts)
-
-
-def _try(check: str, address: str) -> list[Finding]:
+def try_store(check: str, address: str | None) -> list[Finding]:
+    """Try the store of checkpoints, or the one through which machines share artifacts."""
+    if address is None:
+        return [Finding(check, "ok", f"state.{check} is not set: all stays on this machine", unused=True)]
     try:
         prove_usable(address)
     except InputError as error:
@@ -99,36 +114,22 @@ def _try(check: str, address: str) -> list[Finding]:
 
 def check_files(config: Config) -> list[Finding]:
     """Look for each file and folder that the profile names."""
-    named: dict[str, Path | None] = {
-        "synthesize.olist_dir": config.synthesize.olist_dir,
-        "synthesize.files": config.synthesize.files,
-        "curate.general.path": config.curate.general.path if config.curate.general is not None else None,
-        "curate.known_to_base": config.curate.known_to_base,
-        "curate.references": config.curate.references,
-        "audit.sheet": config.audit.sheet,
-        "audit.rollouts": config.audit.rollouts,
-        "audit.store": config.audit.store,
-        "monitor.logs": config.monitor.logs,
-    }
-    there = [setting for setting, path in named.items() if path is not None]
-    findings = [
-        # Training does not read production logs.
-        Finding(
-            "files",
-            "warning" if setting == "monitor.logs" else "fault",
-            f"{setting} {path} is not there",
-            f"put it there, or correct {setting}",
-        )
-        for setting, path in named.items()
-        if path is not None and not path.exists()
-    ]
+    named: dict[str, Path] = {name: path for name in FILES if (path := attrgetter(name)(config)) is not None}
+    if config.curate.general is not None and config.curate.general.path is not None:
+        named["curate.general.path"] = config.curate.general.path
+    findings: list[Finding] = []
+    for name, path in named.items():
+        if not path.exists():
+            missing = refused("files", f"{name} {path} is not there; put it there, or correct {name}")
+            # Training does not read production logs.
+            findings.append(replace(missing, verdict="warning") if name == "monitor.logs" else missing)
     if (olist := config.synthesize.olist_dir) is not None and olist.exists():
         try:
             require_tables(olist)
         except InputError as error:
             findings.append(refused("files", error))
-    all_there = f"{', '.join(there)}: there" if there else "none is named"
-    return findings or [Finding("files", "ok", all_there, unused=not there)]
+    all_there = f"{', '.join(named)}: there" if named else "none is named"
+    return findings or [Finding("files", "ok", all_there, unused=not named)]
 
 
 def check_model(config: Config) -> list[Finding]:
@@ -183,8 +184,9 @@ CHECKS: Final[Mapping[str, Check]] = {
     "state folder": machine.check_state,
     "Prefect": check_prefect,
     "MLflow": check_mlflow,
-    "mirror": check_mirror,
-    "artifacts": check_artifacts,
+    "region": check_region,
+    "mirror": lambda config: try_store("mirror", mirror_address(config)),
+    "artifacts": lambda config: try_store("artifacts", config.state.artifacts),
     "model": check_model,
     "files": check_files,
 }

@@ -34,9 +34,9 @@ from flows.runtime.signals import first_sigterm_only, sigterm_on_parent_exit
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import Interrupted
+from schemas.timeouts import PARENT_SECONDS
 from tasks.audit.labelling import RUBRICS_FOLDER
 from tasks.commerce.push.phrases import use_own
-from tasks.policy.child import SECONDS_TO_END
 
 PROFILE: Final = "profile"
 SEED: Final = "seed"
@@ -131,9 +131,9 @@ def linked_to_mlflow(text: str, record: ArtifactRecord, config: Config) -> str:
     return f"{text}\n\n[{record.stage} in MLflow]({page}): its files, metrics and inputs."
 
 
-NOTICES_TO_REST: Final = 2
-"""How long an interrupted run rests, as a multiple of the machine's notice period: by then the machine is gone, even if
-its worker would take the run some seconds early."""
+ENDS_TO_REST: Final = 2
+"""How long an interrupted run rests after the machine's notice, as a multiple of the time in which a training ends: by
+then the machine is gone, even if its worker would take the run some seconds early."""
 INTERRUPTIONS_ALIKE: Final = 3
 """Equal interruptions in a row after which another try is in vain; a training's message names the step that is saved,
 so that progress makes messages differ."""
@@ -155,9 +155,10 @@ def deployed(config: Config) -> Iterator[None]:
     """Reschedule the run of a deployment if the block is interrupted; hold the state folder; use the shop's phrases."""
     use_own(config.rewards.phrases)
     # The previous attempt may still be ending on this machine, saving work that this one continues.
-    alone = state_folder(config, bytes_needed=BYTES_NEEDED, patience=SECONDS_TO_END) if deployment.id else nullcontext()
+    alone = state_folder(config, bytes_needed=BYTES_NEEDED, patience=PARENT_SECONDS) if deployment.id else nullcontext()
+    preemption = config.train.preemption
     # The folder is released first: once the run is scheduled, its next worker wants it.
-    with reschedule_on_interrupt(NOTICES_TO_REST * config.train.preemption.seconds), alone:
+    with reschedule_on_interrupt(preemption.notice_seconds + ENDS_TO_REST * preemption.seconds), alone:
         yield
 
 

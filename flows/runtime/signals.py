@@ -19,11 +19,8 @@ from types import FrameType
 from typing import Final
 
 from schemas.errors import Interrupted, TucanoError
+from schemas.timeouts import AFTER_CHILD_SECONDS, COMMAND_SECONDS, PARENT_SECONDS
 
-SECONDS_TO_LEAVE: Final = 24.0
-"""Time for a command to end after a signal; it has more only while a child saves its work."""
-SECONDS_AFTER_A_CHILD: Final = 2.0
-"""Time to record what a child saved last."""
 SECONDS_BETWEEN_LOOKS: Final = 2.0
 """Pause between looks at the helper processes."""
 SECONDS_OF_THE_THREAD: Final = 0.2
@@ -60,7 +57,7 @@ class Departure:
                     self._leave(0.0)
                 continue
             if not ENDING.isdisjoint(numbers):
-                self._leave(SECONDS_TO_LEAVE)
+                self._leave(COMMAND_SECONDS)
         self._signals.close()
 
     def is_lost(self) -> bool:
@@ -75,15 +72,15 @@ class Departure:
         # The main thread waits for this a moment only, and the import takes longer on a busy machine.
         self.asked.set()
         # Pydantic and psutil, which `tucano --help` does without.
-        from tasks.policy.child import SECONDS_TO_END, ask_children_to_end  # noqa: PLC0415
+        from tasks.policy.child import ask_children_to_end  # noqa: PLC0415
 
         began = time.monotonic()
         deadline = began + seconds
         while not self.over.wait(0.3):
             continue_stopped()
             now = time.monotonic()
-            if ask_children_to_end() and now < began + SECONDS_TO_END:
-                deadline = max(deadline, now + SECONDS_AFTER_A_CHILD)
+            if ask_children_to_end() and now < began + PARENT_SECONDS:
+                deadline = max(deadline, now + AFTER_CHILD_SECONDS)
             elif now > deadline or self.is_lost():
                 _end_process(self.sentence)
 

@@ -175,7 +175,7 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Makers:
     """Return what makes the models that rungs answer with, by stage: from the base alone, without the test split."""
     # A base that had a warm start is the rung `sft` itself.
-    if SFT not in session.config.evaluate.rungs or session.config.warm_start.steps:
+    if SFT not in session.config.rungs or session.config.warm_start.steps:
         return {}
     return {MODEL_STAGE: partial(_try, partial(tuned_on_references, session, dataset, base))}
 
@@ -195,7 +195,7 @@ def answer_rungs(
 
     answered: dict[Rung, StageResult] = {}
     left_out: dict[str, str] = {}
-    asked: Sequence[Rung] = session.config.evaluate.rungs
+    asked: Sequence[Rung] = session.config.rungs
     outcomes = do_all(session.pool, {str(rung): partial(_try, partial(respond, rung)) for rung in sorted(asked)})
     for rung in asked:
         outcome = outcomes[rung]

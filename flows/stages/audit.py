@@ -78,8 +78,7 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
     text = "\n".join([opening, "", *(f"- {line}" for line in (*record.reasons, *found))])
     text = linked_to_mlflow(text, result.record, config)
     show_markdown(key="audit-gate", markdown=text, description="May training start?")
-    unaudited = sorted(task for task in tasks if task not in record.tasks)
-    if unaudited:
+    if unaudited := sorted(task for task in tasks if task not in record.tasks):
         raise GateRefused(
             f"the audit sheet {files.sheet} has no scores of {', '.join(unaudited)}; score these tasks too (if a run "
             "drew the sheet, move its folder away, and the next run draws one of all tasks), or train without them "
@@ -149,8 +148,7 @@ def sheet(
         origin = session.run_child(stage, request, session.folder("sheet"), progress)
         most, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
         sample = make_sheet(files.rollouts, config.rewards.spec, files.store, most, config.seed, files.sheet, progress)
-        few = [f"{count} of {task}" for task, count in sample.drawn.items() if count < needed]
-        if few:
+        if few := [f"{count} of {task}" for task, count in sample.drawn.items() if count < needed]:
             raise InputError(
                 f"the base policy gave too few different completions for a sheet: {', '.join(few)}, and {needed} are "
                 "needed; ask for more of each prompt with --set audit.completions_per_prompt=N"

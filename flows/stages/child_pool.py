@@ -18,7 +18,8 @@ from flows.runtime.signals import refuse_if_interrupted
 from schemas.artifact import Worker
 from schemas.config.config import Config
 from schemas.errors import Interrupted
-from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end, end_group, expect_children, run_child
+from schemas.timeouts import PARENT_SECONDS
+from tasks.policy.child import THREADS, ChildProcess, ask_to_end, end_group, expect_children, run_child
 
 Result = TypeVar("Result")
 
@@ -44,12 +45,11 @@ class ChildPool:
         self._ended: str | None = None
         """Why no other child begins."""
 
-    def map(self, works: Mapping[str, Callable[[], Result]], *, first_decides: bool = False) -> dict[str, Result]:
+    def map(self, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
         """Do each work in a thread of the run that calls; mapped work may map in turn. Unrecorded, one after the other.
 
         All end before a failure is raised, an interruption first, otherwise in the order of the works: one training's
-        results are kept though another failed. With `first_decides`, a failure of the first ends the others' children,
-        and is raised.
+        results are kept though another failed.
         """
         if not is_recorded():
             return {name: work() for name, work in works.items()}
@@ -58,12 +58,10 @@ class ChildPool:
             guarded = {name: partial(copy_context().run, self._unless_ended, work) for name, work in works.items()}
             futures = {name: threads.submit(work) for name, work in guarded.items()}
             try:
-                for number, future in enumerate(futures.values()):
+                for future in futures.values():
                     # A signal that arrives in another thread wakes no wait without a timeout.
                     while not wait([future], SECONDS_OF_A_WAIT).done:
                         refuse_if_interrupted()
-                    if first_decides and number == 0:
-                        future.result()
             except BaseException:
                 self._end()
                 raise
@@ -101,7 +99,7 @@ class ChildPool:
         # All are signalled before any is waited for: each has the same short time to save its work.
         for child in self._children:
             ask_to_end(child)
-        deadline = time.monotonic() + SECONDS_TO_END
+        deadline = time.monotonic() + PARENT_SECONDS
         for child in self._children:
             end_group(child, max(0.0, deadline - time.monotonic()))
 
@@ -114,13 +112,11 @@ def pool_of(config: Config) -> ChildPool | None:
     return ChildPool(workers.concurrent_children)
 
 
-def do_all(
-    pool: ChildPool | None, works: Mapping[str, Callable[[], Result]], *, first_decides: bool = False
-) -> dict[str, Result]:
+def do_all(pool: ChildPool | None, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
     """Do each work, at once in a pool, or one after the other in this thread."""
     if pool is None:
         return {name: work() for name, work in works.items()}
-    return pool.map(works, first_decides=first_decides)
+    return pool.map(works)
 
 
 def expect_stage_children(config: Config) -> None:

@@ -90,7 +90,7 @@ def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Ma
     prompts, dataset, base = (given[role] for role in ("prompts", "dataset", "base"))
     chosen = best_seed(policies)
     champion = champion_for(session, policies[chosen].record) if config.evaluate.against_champion else None
-    start = (before := published(session, dataset, base)) or base
+    start = (before := given.get("published") or published(session, dataset, base)) or base
     plan = _plan(session, dataset, start, policies, champion)
     names = {seed: TUNED if len(policies) == 1 else f"{TUNED}-seed{seed}" for seed in policies}
     merged: dict[str, StageResult] = {}
@@ -194,7 +194,7 @@ def _plan(
     """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
     config = session.config
     plan = EvaluationPlan(
-        **config.evaluate.model_dump(include=PLANNED),
+        **{**config.evaluate.model_dump(include=PLANNED), "rungs": config.rungs},
         over_rungs=config.promote.over_rungs,
         seed=config.seed,
         max_tokens=config.train.max_completion_tokens,

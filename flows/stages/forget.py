@@ -350,7 +350,9 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
         reach(place, partial(lambda name: open_mirror(mirror_address(config), name).remove(), training))
     if (shared := config.state.artifacts) is not None:
         reach(f"the shared artifacts in {shared}", partial(require_folder, shared))
-        reach(f"the shared artifacts in {shared}", lambda: open_shared(config).remove(state.removed))
+        known = read_inventory(artifacts_folder(config)).records
+        digests = {each for sha256 in state.removed.keys() & known.keys() for each in known[sha256].files.values()}
+        reach(f"the shared artifacts in {shared}", lambda: open_shared(config).remove(state.removed, digests))
     store = open_store(config)
     for sha256 in state.removed:
         store.remove(sha256)
@@ -466,8 +468,5 @@ def to_do(config: Config, versions: Collection[str]) -> list[str]:
         found.append(f"delete what was exported or downloaded of {', '.join(versions)}, which nothing here knows of")
     for name, place in {"state.mirror": config.state.mirror, "state.artifacts": config.state.artifacts}.items():
         if place is not None and str(place).startswith(BUCKET_SCHEME):
-            found.append(
-                f"see that the bucket of {name} keeps no soft-deleted objects, and no earlier generations of trainings "
-                "that were pruned"
-            )
+            found.append(f"see that the bucket of {name} keeps no soft-deleted objects")
     return found

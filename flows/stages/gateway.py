@@ -24,10 +24,12 @@ from schemas.errors import InputError, Interrupted
 from schemas.json_lines import stream_json_lines
 from schemas.tables.production_logs import FEEDBACK_FOLDER
 from schemas.tables.prompts import TEST_FILE, read_prompts
+from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor.logs import scrubbed_references
 from tasks.personal_data.scrub import scrub
+from tasks.serve.by_hand.beside import beside
 from tasks.serve.champion_watcher import follow
 from tasks.serve.deployment import DeployedVersion, GoldenPrompt, check_golden, chosen
 from tasks.serve.engine_client import EngineClient
@@ -99,7 +101,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
         )
     )
     address = f"http://{serve.host}:{serve.port}"
-    say(f"{model.version_name} answers at {address}/v1; its API is described on {address}/openapi.json")
+    say(f"{model.version_name} answers at {address}/v1, described on {address}/openapi.json; try it at {address}")
     say(f"answers are logged in {served_logs(config)}; Ctrl-C ends it")
     # Uvicorn raises the signal again once all requests ended, and the engine is yet to be ended.
     for number in ENDING:
@@ -119,8 +121,10 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
         model = replace(model, policy=None)
     else:
         client = LocalEngine(model.weights, model.adapters, rows=serve.concurrency)
+    base, bags = parts.artifacts.path(parts.policy.inputs["base"]), parts.artifacts.path(parts.evaluation.sha256)
     # An engine of somebody else may take no grammars.
     deployment = DeployedVersion(model, client, guides=serve.guided or serve.engine_url is None)
+    deployment.beside = beside(model, client, base, read_bags(bags), rows=serve.concurrency)
     try:
         if isinstance(client, LocalEngine):
             await client.start()
@@ -128,8 +132,7 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
         if serve.golden_prompts:
             golden = await asyncio.to_thread(_golden, config, parts)
-            check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)
-            if check is not None:
+            if (check := await check_golden(deployment, golden, tolerance=serve.golden_tolerance)) is not None:
                 say(
                     f"{model.version_name}: {check}; other words do not matter while the mean reward is at most "
                     f"{serve.golden_tolerance:g} lower (serve.golden_tolerance)"
@@ -160,10 +163,9 @@ async def _follow(config: Config, number: str | None, answering: AnswerService, 
     """Follow the registry's champion, unless a version was named or somebody else runs the engine."""
     if number is not None or config.serve.engine_url is not None:
         return
-    names = config.promote
 
     def find() -> str | None:
-        champion = open_registry(config).holder(names.model_name, names.alias)
+        champion = open_registry(config).holder(config.promote.model_name, config.promote.alias)
         return None if champion is None else champion.version
 
     serving, deploy = answering.deployment.model.number, partial(_deploy, config)
@@ -177,5 +179,4 @@ def _scrubbed(text: str) -> str:
 def _scrubbed_json(reference: dict[str, Any]) -> dict[str, Any]:
     texts = pl.Series([orjson.dumps(reference).decode()])
     clean = scrubbed_references(texts, lambda each: pl.Series(each.name, [*map(_scrubbed, each)], pl.String))
-    loaded: dict[str, Any] = orjson.loads(clean[0])
-    return loaded
+    return dict(orjson.loads(clean[0]))

@@ -28,7 +28,7 @@ from tasks.curate.processes import in_processes
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import file_digests
 from tasks.policy.load import ADAPTER_FOLDER
-from tasks.policy.merge import MergeRequest, read_check
+from tasks.policy.merge import MODEL_FOLDER, MergeRequest, read_check
 from tasks.policy.published import PUBLISHED_FILE, digests, given_template
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.own.opened import OwnFiles
@@ -246,8 +246,8 @@ def merge(
 ) -> StageResult | None:
     """Merge a policy's adapter into its base, not quantized, and check it by the dataset's validation prompts."""
     store = session.store
-    adapter = store.path(policy.sha256) / ADAPTER_FOLDER
-    if not adapter.is_dir():
+    parts = [store.path(policy.sha256) / name for name in (ADAPTER_FOLDER, MODEL_FOLDER)]
+    if (adapter := next((part for part in parts if part.is_dir()), None)) is None:
         return None
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:

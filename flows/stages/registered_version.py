@@ -37,7 +37,7 @@ from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.child import run_child
 from tasks.policy.load import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
-from tasks.policy.merge import MergeRequest
+from tasks.policy.merge import MODEL_FOLDER, MergeRequest
 from tasks.serve.export.child import BASE_FOLDER, PROOFS, ExportFormat, ExportRequest, name_base, published_base
 from tasks.serve.export.proof import ExportProof
 from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding
@@ -51,12 +51,13 @@ def roll_back(config: Config) -> Rollback:
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
         recorder, registry = open_recorder(config), open_registry(config)
         recorder.end_abandoned()
-        back = registry.holder(names.model_name, names.previous_alias)
-        if back is not None:
+        if (back := registry.holder(names.model_name, names.previous_alias)) is not None:
             verified_record(open_store(config), back.policy, f"the policy of version {back.version}")
-        with recorder.pipeline("rollback", {"model": names.model_name, "alias": names.alias}) as run:
-            done = registry.roll_back(names.model_name, names.alias, names.previous_alias)
-            recorder.tag(run, {"rolled_back": done.left.version, "version": done.back.version})
+        # A refusal is no run.
+        done = registry.roll_back(names.model_name, names.alias, names.previous_alias)
+        moved = {"rolled_back": done.left.version, "version": done.back.version}
+        with recorder.pipeline("rollback", {"model": names.model_name, "alias": names.alias, **moved}):
+            pass
     return done
 
 
@@ -128,8 +129,7 @@ def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactR
         recorder.end_abandoned()
         store.clean_drafts()
         tags = {"model": config.promote.model_name, "version": version.version}
-        if reason is not None:
-            tags["forced"] = reason
+        tags |= {} if reason is None else {"forced": reason}
         with recorder.pipeline(f"promote-version-{version.version}", tags) as run:
             of_run = Session(config, run)
             parts = {role: of_run.result(record) for role, record in records.items()}
@@ -205,9 +205,8 @@ class VersionParts:
     def merged(self) -> str | None:
         """The sha256 of the policy merged into its base, not verified; None where each task has its own adapter."""
         made_from = {"base": self.policy.inputs["base"], "policy": self.policy.sha256}.items()
-        return next(
-            (each.sha256 for each in self.artifacts.records("merged") if made_from <= each.inputs.items()), None
-        )
+        merged = self.artifacts.records("merged")
+        return next((each.sha256 for each in merged if made_from <= each.inputs.items()), None)
 
     @property
     def dataset(self) -> str:
@@ -284,6 +283,10 @@ def export_version(
 
 def _adapters(store: ArtifactStore, parts: VersionParts, kind: ExportFormat) -> dict[str, Path]:
     policy = store.path(parts.policy.sha256)
+    if (policy / MODEL_FOLDER).is_dir():
+        if kind == "peft":
+            raise InputError(f"{parts.what} is a whole model, which has no adapter; export it in another format")
+        return {}
     if (policy / ADAPTER_FOLDER).is_dir():
         return {"": policy / ADAPTER_FOLDER}
     adapters = {folder.name: folder for folder in sorted((policy / TASK_ADAPTERS_FOLDER).iterdir())}
@@ -328,8 +331,7 @@ def _proven(config: Config, proof: ExportProof, draft: Path) -> Mapping[str, Any
     pairs = [(mine, its) for mine, its in both if mine is not None and its is not None]
     lost = np.array([[mine - its] for mine, its in pairs])
     interval = mean_interval(lost, config.evaluate.resamples, np.random.default_rng(config.seed)) if pairs else None
-    path = draft / proof.name
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    files = [file for file in (draft / proof.name, *(draft / proof.name).rglob("*")) if file.is_file()]
     return {
         **proof.model_dump(exclude={"rewards", "own_rewards"}),
         "bytes": sum(file.stat().st_size for file in files),

@@ -96,8 +96,7 @@ class Exchange:
 
     def read(self, request: RemoteRequest) -> ArtifactRecord | None:
         """Return what an answer names; None where the work is still to be done, or its result is not whole."""
-        note = (self.shared.note(request.note) or b"").decode(errors="replace")
-        if not note:
+        if not (note := (self.shared.note(request.note) or b"").decode(errors="replace")):
             return None
         try:
             if SHA256.fullmatch(note) is None:
@@ -110,8 +109,7 @@ class Exchange:
     def answer(self, request: RemoteRequest, make: Callable[[], StageResult]) -> None:
         """Do what a request asks for, unless it was done before, and leave the answer with what it names."""
         self.store.clean_drafts()
-        made = self.read(request)
-        if made is not None:
+        if (made := self.read(request)) is not None:
             say(f"{request.stage}: the result of {request.what} {request.name[:12]} is there already")
         else:
             made = make().record
@@ -141,13 +139,10 @@ def placed(
     def ask() -> ArtifactRecord:
         if session.fresh is None and (made := _made_before(session, stage)) is not None:
             return made
-        artifacts, exchange = {role: record.sha256 for role, record in given.items()}, open_exchange(config)
-        of_run: dict[str, Any] = {"pipeline_run": session.run, "fresh": session.fresh, "artifacts": artifacts}
-        made_by: dict[str, Any] = {"function": function, "call": call, "stage_key": stage.key}
-        request = RemoteRequest(what=what, stage=stage.name, **made_by, **of_run)
+        request, exchange = request_for(stage, session, function, given, what=what, **call), open_exchange(config)
         if (found := exchange.read(request)) is not None:
             return found
-        exchange.push(artifacts.values())
+        exchange.push(request.artifacts.values())
         run_deployment_of(config, deployment, request)
         if (found := exchange.read(request)) is None:
             raise TucanoError(
@@ -157,6 +152,15 @@ def placed(
         return found
 
     return replace(stage, elsewhere=ask)
+
+
+def request_for(
+    stage: Stage, session: Session, function: str, given: Records, *, what: What, **call: Any
+) -> RemoteRequest:
+    """Return the request for a stage, as another machine makes it; the arguments are those of `placed`."""
+    artifacts = {role: record.sha256 for role, record in given.items()}
+    made_by: dict[str, Any] = {"function": function, "call": call, "stage_key": stage.key, "artifacts": artifacts}
+    return RemoteRequest(what=what, stage=stage.name, **made_by, pipeline_run=session.run, fresh=session.fresh)
 
 
 def _made_before(session: Session, stage: Stage) -> ArtifactRecord | None:
@@ -184,7 +188,7 @@ def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -
         started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
             deployment,
             parameters={
-                "config": _remote_config(config).model_dump(mode="json"),
+                "config": config_elsewhere(config).model_dump(mode="json"),
                 "request": request.model_dump(mode="json"),
             },
             # Two that request it at once get one run; after an ended run, a request is another attempt.
@@ -243,7 +247,7 @@ def has_ended(run: FlowRun) -> bool:
     return not run.state.is_crashed() or datetime.now(UTC) - run.state.timestamp > TIME_TO_COME_BACK
 
 
-def _remote_config(config: Config) -> Config:
+def config_elsewhere(config: Config) -> Config:
     """Return the configuration for another folder and machine, which hands nothing over itself."""
     elsewhere: dict[str, Any] = {
         "root": config.state.root.resolve() / REMOTE_FOLDER,

@@ -12,9 +12,10 @@ from flows.stages.runner import FRESH_FOLDER, Session, StageResult
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
 from tasks.evaluate.compare import compared_figures
+from tasks.plan.training_plan import TrainingPlan
 from tasks.train.sizing.estimate import cost_usd
 
-Until = Literal["audit", "train", "evaluate", "promote"]
+Until = Literal["plan", "audit", "train", "evaluate", "promote"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Retraining:
     """The promotion's decision.json; empty where nothing was decided."""
     champion: str | None
     """The version that holds the alias now; a run after the deciding one may have moved it."""
+    plan: TrainingPlan | None = None
+    """The plan of the training, where one was made."""
 
 
 def conclude(session: Session, result: Retraining, until: Until) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from flows.runtime.console import say, warn
@@ -17,7 +16,7 @@ from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import placed
 from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage, stage_key
-from schemas.artifact import Origin, TrainingSegment
+from schemas.artifact import ArtifactRecord, Origin, TrainingSegment
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
@@ -66,12 +65,8 @@ def train(session: Session, given: Results, seeds: Sequence[int] = ()) -> dict[i
     # Where it is alone, it is waited for in the main thread, and has all threads.
     run = run_child if session.pool is None and len(seeds) == 1 else trainings.run_child
     records = {role: result.record for role, result in given.items()}
-    stages = {
-        seed: placed(
-            _seed_stage(session, seed, given, trainings, run), session, STAGE, records, what="training", seed=seed
-        )
-        for seed in seeds
-    }
+    own = {seed: seed_stage(session, seed, given, trainings, run) for seed in seeds}
+    stages = {seed: placed(each, session, STAGE, records, what="training", seed=seed) for seed, each in own.items()}
     if session.config.workers.training is not None or len(seeds) == 1:
         policies = {stage.name: run_stage(stage, session) for stage in stages.values()}
     else:
@@ -80,29 +75,30 @@ def train(session: Session, given: Results, seeds: Sequence[int] = ()) -> dict[i
         # A step's own reward is of a few prompts alone.
         summary = read_summary(policy.path)
         say(f"{name}: validation reward {reward_before(summary):.3f} -> {chosen_reward(summary):.3f}")
-        if (drawn_by := summary.get("rollouts_drawn_by")) is not None:
+        if summary["steps"] and (drawn_by := summary.get("rollouts_drawn_by")) is not None:
             unknown = summary["unknown_to_engine"]
             why = "" if unknown is None else f", for our engine does not know {unknown}"
             say(f"{name}: rollouts drawn by {'our engine' if drawn_by == 'ours' else drawn_by}{why}")
     return {seed: policies[stage.name] for seed, stage in stages.items()}
 
 
-def _seed_stage(
+def seed_stage(
     session: Session, seed: int, given: Results, trainings: ChildPool, run: Callable[..., str | None]
 ) -> Stage:
+    """Return the stage that trains the policy of a seed, in the children of a pool or by a function like theirs."""
     config = session.config
     recipe, name = config.train, stage_name(seed, training_seeds(config))
     inputs = {role: result.record for role, result in given.items() if role != "audit"}
-    digest = key_inputs(config, seed, but=same_checkpoints(config))
-    checkpoints_key = stage_key(STAGE, entry_modules(config), digest, inputs)
 
     def train_policy(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         request = TrainRequest(
             config=recipe,
             spec=config.rewards.spec,
+            tasks=() if isinstance(recipe.tasks, str) else recipe.tasks,
             validation_temperature=config.evaluate.temperature,
             validation_batch_size=config.evaluate.batch_size,
             max_prompt_tokens=config.curate.max_prompt_tokens,
+            context=config.policy.context,
             seed=seed,
             base=given["base"].path,
             base_sha256=given["base"].record.sha256,
@@ -110,8 +106,7 @@ def _seed_stage(
             store=given["prompts"].path / "store",
             audit=given["audit"].path,
             mirror=mirror_address(config),
-            # In the mirror: equal names mean equal checkpoints.
-            training=f"{STAGE}-{checkpoints_key[:16]}",
+            training=training_name(config, seed, inputs),
             fresh=session.fresh,
             prices=config.workers.prices,
             output=output,
@@ -202,22 +197,25 @@ def stage_name(seed: int, seeds: Collection[int]) -> str:
     return STAGE if len(seeds) == 1 else f"{STAGE}-seed{seed}"
 
 
+def training_name(config: Config, seed: int, inputs: Mapping[str, ArtifactRecord]) -> str:
+    """Return a training's name in the mirror, where equal names mean equal checkpoints."""
+    digest = key_inputs(config, seed, of_checkpoints=True)
+    return f"{STAGE}-{stage_key(STAGE, entry_modules(config), digest, inputs)[:16]}"
+
+
 def best_seed(policies: Policies) -> int:
     """Return the seed of the policy with the best validation reward, the first of ties: the test chooses none."""
     return max(policies, key=lambda seed: chosen_reward(read_summary(policies[seed].path)))
 
 
-def same_checkpoints(config: Config) -> Mapping[str, Any]:
-    """Return the fields of the recipe that may change between a checkpoint and the training that resumes from it."""
-    if config.train.algorithm == "grpo":
-        return SAME_CHECKPOINTS
-    # A step of DPO has whole pairs in each pass, so that it may have more passes.
-    return {name: fields for name, fields in SAME_CHECKPOINTS.items() if name != "accumulation"}
-
-
-def key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:
-    """Return the digest of the settings that decide the policy of a seed, leaving out more fields of the recipe."""
-    recipe = config.train.model_dump(mode="json", exclude={**dict.fromkeys(NOT_IN_KEY, True), **but})
+def key_inputs(config: Config, seed: int, *, of_checkpoints: bool = False) -> str:
+    """Return the digest of the settings that decide the policy of a seed, or of its checkpoints, which more share."""
+    same: dict[str, Any] = dict(SAME_CHECKPOINTS) if of_checkpoints else {}
+    same |= {"tasks": True} if config.train.tasks == "all" else {}
+    if config.train.algorithm != "grpo":
+        # A step of DPO has whole pairs in each pass, so that it may have more passes.
+        same.pop("accumulation", None)
+    recipe = config.train.model_dump(mode="json", exclude={**dict.fromkeys(NOT_IN_KEY, True), **same})
     return config_digest(seed, recipe, config.rewards.spec, config.evaluate.temperature, config.evaluate.batch_size)
 
 
@@ -249,10 +247,8 @@ def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
 def _remove_all_but_checkpoints(folder: Path) -> None:
     """Remove an earlier process's files except its checkpoints, which training resumes from."""
     for path in folder.glob("*"):
-        if path.is_file():
-            path.unlink()
-        elif path.name != CHECKPOINTS_FOLDER:
-            shutil.rmtree(path)
+        if path.name != CHECKPOINTS_FOLDER:
+            (path.unlink if path.is_file() else partial(shutil.rmtree, path))()
 
 
 def _train_each_task(
@@ -266,7 +262,7 @@ def _train_each_task(
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
     with_prompts, recipe = set(read_prompt_table(request.dataset / TRAIN_FILE)["task"]), request.config
-    tasks = [task for task in TASK_NAMES if task in with_prompts]
+    tasks = [task for task in request.tasks or TASK_NAMES if task in with_prompts]
     shares = _shares(progress, tasks, recipe.max_steps)
 
     def train_task(task: TaskName) -> Origin:

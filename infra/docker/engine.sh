@@ -34,6 +34,8 @@ fi
 
 # Nothing about a shop's model is sent anywhere.
 export VLLM_NO_USAGE_STATS=1 DO_NOT_TRACK=1 HF_HUB_OFFLINE=1
+# FlashInfer's sampler is compiled by nvcc as the engine starts, and images have none.
+export VLLM_USE_FLASHINFER_SAMPLER=0
 # The trainer's environment: the vLLM that training was checked with. As the gateway starts its own.
 exec "${ENGINE_INTERPRETER:-/opt/trainer/bin/python}" -m vllm.entrypoints.openai.api_server --model "$weights" \
     --served-model-name champion --host 0.0.0.0 --port 8000 "$@"

@@ -31,6 +31,9 @@ RUN python -m venv /opt/worker \
 COPY . .
 RUN pip install --no-deps --editable .
 
+# What it was built of, git rev-parse HEAD: the waker brings no L4 whose image is of another commit.
+ARG COMMIT=""
+ENV TUCANO_COMMIT=$COMMIT
 USER 1000
 ENV L4_POOL=l4-spot
 ENTRYPOINT ["infra/docker/with-secrets.sh"]

@@ -11,6 +11,8 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     MPLCONFIGDIR=/tmp/matplotlib \
     PREFECT_LOCAL_STORAGE_PATH=/state/prefect/storage \
     LD_LIBRARY_PATH=/usr/local/nvidia/lib64 \
+    # It would be compiled by nvcc as an engine starts, and there is none here.
+    VLLM_USE_FLASHINFER_SAMPLER=0 \
     PATH=/opt/worker/bin:/usr/local/nvidia/bin:$PATH
 
 # Triton compiles its kernels' launchers on the spot.
@@ -35,6 +37,9 @@ RUN python -m venv /opt/worker \
 COPY . .
 RUN pip install --no-deps --editable .
 
+# What it was built of: git rev-parse HEAD.
+ARG COMMIT=""
+ENV TUCANO_COMMIT=$COMMIT
 USER 1000
 ENTRYPOINT ["infra/docker/with-secrets.sh"]
 CMD ["infra/docker/l4.sh", "work"]

@@ -18,7 +18,12 @@ resource "google_service_account" "l4" {
 resource "google_project_iam_custom_role" "resize" {
   role_id     = "tucanoResize"
   title       = "Resize instance groups"
-  permissions = ["compute.instanceGroupManagers.get", "compute.instanceGroupManagers.update"]
+  # The template says which image a machine would get.
+  permissions = [
+    "compute.instanceGroupManagers.get",
+    "compute.instanceGroupManagers.update",
+    "compute.instanceTemplates.get",
+  ]
 
   depends_on = [google_project_service.used]
 }
@@ -32,6 +37,20 @@ resource "google_project_iam_member" "resize" {
   project = var.project
   role    = google_project_iam_custom_role.resize.id
   member  = each.value
+}
+
+# Cloud Build makes the images as this one, which reads the files of a build, writes images and logs, and nothing else.
+resource "google_service_account" "build" {
+  account_id   = "tucano-build"
+  display_name = "Cloud Build of the images"
+
+  depends_on = [google_project_service.used]
+}
+
+resource "google_project_iam_member" "build_logs" {
+  project = var.project
+  role    = "roles/logging.logWriter"
+  member  = google_service_account.build.member
 }
 
 # The small machine's log is Docker's own.

@@ -5,7 +5,22 @@ output "server_address" {
 
 output "l4_group" {
   description = "L4_GROUP of compose.env."
-  value       = local.group_url
+  value       = local.group_urls["spot"]
+}
+
+output "l4_group_on_demand" {
+  description = "L4_GROUP_ON_DEMAND of compose.env; none where on_demand is false."
+  value       = lookup(local.group_urls, "on_demand", null)
+}
+
+output "build_account" {
+  description = "The account that Cloud Build builds the images as."
+  value       = google_service_account.build.id
+}
+
+output "build_source" {
+  description = "Where Cloud Build finds the files of a build, for a day."
+  value       = "gs://${google_storage_bucket.builds.name}/source"
 }
 
 output "registry" {

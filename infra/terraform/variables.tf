@@ -1,18 +1,30 @@
 variable "project" {
-  description = "Google Cloud project, with billing and a quota of one preemptible L4."
+  description = "Google Cloud project, with billing and the quotas that infra/README.md names."
   type        = string
 }
 
 variable "region" {
-  description = "Where everything is. Google has no L4 in São Paulo; customers' data leave Brazil with any other region."
+  description = "Where everything is. Google has no L4 in South America; LGPD, article 33, I, permits the European Union."
   type        = string
-  default     = "us-central1"
+  default     = "europe-west4"
 }
 
 variable "zone" {
-  description = "Where both machines are: a zone of the region with L4s."
+  description = "Where the small machine is, and the engine if there is one."
   type        = string
-  default     = "us-central1-a"
+  default     = "europe-west4-a"
+}
+
+variable "l4_zones" {
+  description = "Zones of the region with L4s: the group takes one in whichever has it."
+  type        = list(string)
+  default     = ["europe-west4-a", "europe-west4-b", "europe-west4-c"]
+}
+
+variable "on_demand" {
+  description = "Bring an L4 on demand, at its full price, once no zone has had a Spot one for L4_LOOKS_FOR_SPOT looks."
+  type        = bool
+  default     = false
 }
 
 variable "bucket" {
@@ -27,9 +39,13 @@ variable "server_machine_type" {
 }
 
 variable "image_tag" {
-  description = "Tag of the workers' images in the registry."
+  description = "Tag of the workers' images in the registry: the commit that they were built of, git rev-parse HEAD."
   type        = string
-  default     = "latest"
+
+  validation {
+    condition     = can(regex("^[0-9a-f]{40}$", var.image_tag))
+    error_message = "Give the whole commit, such as: -var=image_tag=$(git rev-parse HEAD)."
+  }
 }
 
 variable "mlflow_pages" {
@@ -40,6 +56,12 @@ variable "mlflow_pages" {
 
 variable "vertex" {
   description = "Let the small machine run trainings as jobs of Vertex AI, instead of the instance group."
+  type        = bool
+  default     = false
+}
+
+variable "hub_token" {
+  description = "Let the workers read a token of the Hugging Face hub from the secret tucano-hf-token: of a gated model."
   type        = bool
   default     = false
 }

@@ -4,7 +4,12 @@ terraform {
   required_providers {
     google = {
       source  = "hashicorp/google"
-      version = ">= 6.0, < 8.0"
+      version = ">= 6.13, < 9.0"
+    }
+    # Of the L4's template alone: the provider above does not know the notice that a Spot machine may ask for.
+    google-beta = {
+      source  = "hashicorp/google-beta"
+      version = ">= 7.0, < 9.0"
     }
   }
 
@@ -15,6 +20,12 @@ terraform {
 }
 
 provider "google" {
+  project = var.project
+  region  = var.region
+  zone    = var.zone
+}
+
+provider "google-beta" {
   project = var.project
   region  = var.region
   zone    = var.zone

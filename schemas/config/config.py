@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from schemas.config.evaluate import EvaluateConfig, PromoteConfig
+from schemas.config.evaluate import EvaluateConfig, PromoteConfig, Rung
 from schemas.config.section import Language, ReportConfig, Section, language_of
 from schemas.config.serve import MonitorConfig, ServeConfig
 from schemas.config.train import TrainConfig
@@ -230,10 +230,8 @@ class AuditConfig(Section):
 
     def thresholds(self) -> dict[str, float]:
         """Return the settings that decide the gate's verdict: all `min_` and `max_`, and whether people must score."""
-        deciding = self.model_dump(include={"require_human"}) | {
-            name: value for name, value in self.model_dump().items() if name.startswith(("min_", "max_"))
-        }
-        return {name: float(value) for name, value in deciding.items()}
+        deciding = {"require_human", *(name for name in AuditConfig.model_fields if name.startswith(("min_", "max_")))}
+        return {name: float(value) for name, value in self.model_dump(include=deciding).items()}
 
     @model_validator(mode="after")
     def _a_sheet_has_its_rollouts_and_scores_enough(self) -> "AuditConfig":
@@ -291,9 +289,16 @@ class Config(Section):
         """Return the number of validation prompts of all tasks."""
         return sum(self.curate.validation_rows(task) for task, count in self.synthesize.counts.items() if count)
 
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """Return the rungs that answer: without a step after it, SFT is the policy itself."""
+        return tuple(rung for rung in self.evaluate.rungs if rung != "sft" or self.train.max_steps)
+
     @model_validator(mode="after")
-    def _other_machines_reach_all_of_the_state(self) -> "Config":
-        """Require shared state, else the other machine's disk and MLflow store would be lost with it."""
+    def _something_is_trained_and_kept(self) -> "Config":
+        """Require steps, and shared state: else another machine's disk and MLflow store would be lost with it."""
+        if not self.train.max_steps and not self.warm_start.steps:
+            raise ValueError("train.max_steps and warm_start.steps are 0, so nothing would be trained; set one of them")
         state = self.state
         for name in ("training", "inference"):
             deployment = getattr(self.workers, name)

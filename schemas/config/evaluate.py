@@ -96,14 +96,9 @@ class CostConfig(Section):
     """US dollars of an analysis by an API."""
 
     @property
-    def price_per_day(self) -> float:
-        """Price in US dollars of a day of the machine, whether it works or idles."""
-        return self.price_per_hour * 24
-
-    @property
     def break_even(self) -> float | None:
         """Analyses a day at which the API costs as much as the machine; None where the API costs nothing."""
-        return self.price_per_day / self.api_price_per_analysis if self.api_price_per_analysis else None
+        return 24 * self.price_per_hour / self.api_price_per_analysis if self.api_price_per_analysis else None
 
 
 TRUTH_LOSS: Final = 0.25

@@ -1,7 +1,7 @@
 """Loader of the configuration: a sparse TOML profile, those that it extends, and `--set a.b=c` over them."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,13 +28,15 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
     Values are read as TOML, else as plain text. With `makes_prompts` there must be enough prompts to split.
     """
     values = _read_profile(profile)
+    given = {assignment.partition("=")[0].strip() for assignment in overrides}
+    _forget_other_model(values, {key.removeprefix("policy.") for key in given if key.startswith("policy.")})
     for assignment in overrides:
         _assign(values, assignment)
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
         raise InputError(f"profile {profile!r}: {_failures(error, Config)}") from None
-    _refuse_ignored(config, profile, overrides)
+    _refuse_ignored(config, profile, given)
     if makes_prompts:
         _refuse_too_few(config, profile)
     return config
@@ -59,13 +61,19 @@ def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> 
         raise InputError(f"synthesize: {_failures(error, SynthesizeConfig)}") from None
 
 
-def _refuse_ignored(config: Config, profile: str, overrides: Sequence[str]) -> None:
+def _forget_other_model(values: dict[str, Any], given: Collection[str]) -> None:
+    """Leave out what is of one model, such as its commit, where another is named over it."""
+    policy = values.get("policy")
+    if isinstance(policy, dict) and ("name" in given or "stand_in" in given):
+        values["policy"] = {key: value for key, value in policy.items() if key not in {"revision", "context"}}
+
+
+def _refuse_ignored(config: Config, profile: str, given: Collection[str]) -> None:
     """Refuse the name of a model where the stand-in is trained all the same; one that a profile inherits may stay."""
-    given = {assignment.partition("=")[0].strip() for assignment in overrides}
     own = _read_file(profile).get("policy", {})
     if "stand_in" not in own:
-        given |= {f"policy.{name}" for name in own}
-    ignored = sorted(given & IGNORED_WITH_STAND_IN)
+        given = {*given, *(f"policy.{name}" for name in own)}
+    ignored = sorted(IGNORED_WITH_STAND_IN.intersection(given))
     if config.policy.stand_in and ignored and "policy.stand_in" not in given:
         raise InputError(
             f"profile {profile!r}: {ignored[0]} is set, and policy.stand_in is true, so that the stand-in would be "
@@ -90,14 +98,16 @@ def _read_profile(profile: str, extended_by: tuple[str, ...] = ()) -> dict[str, 
     if any(_is_one(profile, each) for each in extended_by):
         raise InputError(f"profile {profile!r} extends itself, by {' -> '.join((*extended_by, profile))}; remove one")
     values = _read_file(profile)
-    parent = values.pop(EXTENDS, None)
-    if parent is None:
+    if (parent := values.pop(EXTENDS, None)) is None:
         return values
     if not isinstance(parent, str):
         raise InputError(f"profile {profile!r}: {EXTENDS} is {parent!r}; give the name of one profile, or its path")
     beside = str(Path(profile).parent / parent)
     is_beside = profile.endswith(".toml") and parent.endswith(".toml") and Path(beside).exists()
-    return _merge(_read_profile(beside if is_beside else parent, (*extended_by, profile)), values)
+    below = _read_profile(beside if is_beside else parent, (*extended_by, profile))
+    own = values.get("policy")
+    _forget_other_model(below, own if isinstance(own, dict) else ())
+    return _merge(below, values)
 
 
 def _is_one(profile: str, other: str) -> bool:
@@ -112,15 +122,14 @@ def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_file(profile: str) -> dict[str, Any]:
-    named = PROFILES_FOLDER / f"{profile}.toml"
-    path = Path(profile) if profile.endswith(".toml") else named
+    path = Path(profile if profile.endswith(".toml") else PROFILES_FOLDER / f"{profile}.toml")
     try:
         return read_toml(path, "profile")
     except FileNotFoundError:
         known = known_profiles()
-        meant = did_you_mean(profile, known)
         raise InputError(
-            f"there is no profile {profile!r}{meant}; use one of: {', '.join(known)}, or a path to a .toml file"
+            f"there is no profile {profile!r}{did_you_mean(profile, known)}; use one of: {', '.join(known)}, or a path "
+            "to a .toml file"
         ) from None
 
 

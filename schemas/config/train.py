@@ -20,7 +20,7 @@ from schemas.config.train_sections import (
     TaskWeightsSection,
     VllmSection,
 )
-from schemas.tasks import Guided
+from schemas.tasks import Guided, TaskName
 
 Backend = Literal["transformers", "unsloth"]
 GradientCheckpointing = Literal["none", "torch", "unsloth"]
@@ -37,14 +37,16 @@ class TrainConfig(Section):
     """`unsloth` needs a GPU."""
     seeds: tuple[int, ...] = ()
     """Seeds, each of which trains a policy; the run's own."""
+    tasks: Literal["all", "worth"] | tuple[TaskName, ...] = "all"
+    """Tasks to train; `worth`: the plan's."""
     adapter_per_task: bool = False
     """Train an adapter for each task instead of one for all."""
     load_in_4bit: bool = True
     """Quantize the frozen weights to NF4."""
     lora: LoraSection = LoraSection()
     """The adapter's size."""
-    max_steps: int = Field(default=60, ge=1)
-    """Optimizer steps."""
+    max_steps: int = Field(default=60, ge=0)
+    """Optimizer steps; 0 keeps the model after SFT."""
     prompts_per_step: int = Field(default=4, ge=1)
     """Prompts a sampling step."""
     generations: int = Field(default=8, ge=2)

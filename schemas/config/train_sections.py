@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from schemas.config.section import Section, parts_are_whole
+from schemas.timeouts import CHILD_SECONDS, NOTICE_SECONDS
 
 AlarmName = Literal["entropy_collapse", "ceiling", "zero_variance", "reward_hacking", "one_answer", "non_finite"]
 WRITTEN_BY_THE_RENDERER = {"messages", "add_generation_prompt", "tools", "documents"}
@@ -30,6 +31,8 @@ class PolicyConfig(Section):
     """The base model, by hub name or folder."""
     revision: str | None = Field(default=None, min_length=1)
     """Commit, tag or branch on the hub; the newest."""
+    context: int | None = Field(default=None, ge=64)
+    """Tokens that the model was trained on, where its own configuration says more."""
     chat_template: Literal["chatml"] | Path | None = None
     """A Jinja file, or `chatml`; the model's own."""
     chat_template_kwargs: dict[str, bool | int | float | str] = Field(default_factory=dict)
@@ -37,7 +40,7 @@ class PolicyConfig(Section):
 
     @model_validator(mode="after")
     def _the_stand_in_has_its_own(self) -> "PolicyConfig":
-        of_a_name = ("revision", "chat_template", "chat_template_kwargs")
+        of_a_name = ("revision", "context", "chat_template", "chat_template_kwargs")
         given = next((name for name in of_a_name if getattr(self, name)), None)
         if self.stand_in and given:
             raise ValueError(
@@ -171,11 +174,6 @@ class VllmSection(Section):
     sleep: bool = False
     """Free that memory while nothing is sampled."""
 
-    @property
-    def share_of_card(self) -> float:
-        """Return the share of the trainer's GPU that vLLM takes: during sampling if it sleeps, else all the time."""
-        return self.memory_share if self.enabled else 0.0
-
 
 class AlarmsSection(Section):
     """Alarms that are worth a person's attention."""
@@ -204,7 +202,9 @@ class PreflightSection(Section):
     """Limits of the checks before training."""
 
     prompts: int = Field(default=4, ge=1)
-    """Training prompts that get 8 completions each."""
+    """Prompts that get 8 completions each; for the plan, of each task."""
+    wordings: int = Field(default=0, ge=0)
+    """Prompts of a task that choose its best wording for the plan."""
     min_distinct: int = Field(default=8, ge=1, le=8)
     """Fewest distinct completions of the 8."""
     max_ceiling_share: float = Field(default=0.5, gt=0, le=1)
@@ -226,8 +226,10 @@ class PreemptionSection(Section):
 
     notice_url: str | None = None
     """URL that announces the machine's end; only signals do."""
-    seconds: float = Field(default=25.0, gt=0, le=27)
-    """Time from the notice to the exit."""
+    notice_seconds: float = Field(default=0.0, ge=0, le=NOTICE_SECONDS)
+    """Time from that to a signal, as the machine asks for."""
+    seconds: float = Field(default=22.0, gt=0, le=CHILD_SECONDS)
+    """Time from a signal to the exit."""
     snapshot_share: float = Field(default=0.02, ge=0, le=1)
     """Share of the time that local checkpoints may cost."""
     lease_seconds: float = Field(default=60.0, ge=1, le=3600)

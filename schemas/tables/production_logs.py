@@ -67,11 +67,6 @@ class LogFiles:
     """Files of the folder's feedback, in name order, without empty ones."""
 
     @property
-    def has_rows(self) -> bool:
-        """Return whether any file has a whole row."""
-        return any(file.size for file in self.files)
-
-    @property
     def bytes(self) -> int:
         """Return the number of bytes to read."""
         return sum(file.size for file in (*self.files, *self.feedback))
@@ -95,7 +90,7 @@ def log_files(path: Path) -> LogFiles:
 
 def require_rows(found: LogFiles) -> None:
     """Refuse logs without any row."""
-    if not found.has_rows:
+    if not any(file.size for file in found.files):
         raise InputError(f"{found.path} holds no {' and no '.join(KINDS)} file with an answer in it; give another")
 
 

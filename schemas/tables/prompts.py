@@ -124,7 +124,7 @@ def reading_prompts(path: Path) -> Iterator[None]:
     except (OSError, PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"{path} cannot be read as parquet ({reason}); make it again with `tucano synthesize`"
+            f"{path} cannot be read as parquet ({reason}); give what `tucano synthesize` makes, or JSON Lines (.jsonl)"
         ) from None
 
 
@@ -182,13 +182,10 @@ PROMPTS: Final = TableSchema(
     {
         "prompt_id": Column(_TEXT, _DIGEST),
         "task": Column(_TEXT, one_of(TASK_NAMES)),
-        "system": Column(_TEXT, FILLED),
-        "prompt": Column(_TEXT, FILLED),
+        **dict.fromkeys(("system", "prompt"), Column(_TEXT, FILLED)),
         "reference": Column(_TEXT),
         "source": Column(_TEXT, matching("^[a-z0-9_-]{1,40}$")),
-        "customer_id": Column(_TEXT, nullable=True),
-        "order_id": Column(_TEXT, nullable=True),
-        "review_id": Column(_TEXT, nullable=True),
+        **dict.fromkeys(("customer_id", "order_id", "review_id"), Column(_TEXT, nullable=True)),
         "parent_id": Column(_TEXT, _DIGEST, nullable=True),
     },
     rules={

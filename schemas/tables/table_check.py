@@ -122,10 +122,7 @@ def broken_rows(table: pl.DataFrame, schema: TableSchema) -> Iterator[tuple[str,
     except SchemaErrors as error:
         # Of pandera's failure cases no message shows a value.
         rows = error.failure_cases.group_by("column", "check").agg(pl.col("index").unique().sort())
-        known = {
-            "field_uniqueness": "is there more than once",
-            "not_nullable": "is empty",
-        }
+        known = {"field_uniqueness": "is there more than once", "not_nullable": "is empty"}
         for column, check, indices in rows.sort("column", "check").iter_rows():
             fault = f"{column} {known.get(check, f'fails {check}')}"
             if check == "multiple_fields_uniqueness":

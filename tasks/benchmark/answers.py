@@ -70,8 +70,7 @@ def score_answers(benchmark: Benchmark, answers: Sequence[BenchmarkAnswer], spec
         found[answer.id].append(benchmark.score(answer.id, answer.completion, spec))
     tasks: dict[str, Any] = {}
     for task in TASK_NAMES:
-        scores = [found[item.id] for item in benchmark.items.values() if item.task == task]
-        if scores:
+        if scores := [found[item.id] for item in benchmark.items.values() if item.task == task]:
             tasks[task] = _summary(scores)
     return {
         "spec": spec,

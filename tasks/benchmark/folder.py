@@ -62,19 +62,20 @@ def write_folder(
     folder: Path, items: Iterable[BenchmarkItem], copies: Sequence[Tables], card: Mapping[str, Any]
 ) -> None:
     """Write a benchmark; equal content gives equal bytes, whatever the version of SQLite."""
-    lines = [_line(item.model_dump()) for item in items]
-    (folder / ITEMS_FILE).write_bytes(b"".join(lines))
-    (folder / STORE_FILE).write_bytes(_line({"copies": [_written(copy) for copy in copies]}))
+    (folder / ITEMS_FILE).write_bytes(b"".join(_line(item.model_dump()) for item in items))
+    write_databases(folder, copies)
     digests = {name: file_sha256(folder / name) for name in (ITEMS_FILE, STORE_FILE)}
     text = json.dumps({**card, "sha256": digests}, indent=2, ensure_ascii=False, sort_keys=True)
     (folder / CARD_FILE).write_text(f"{text}\n", encoding="utf-8")
 
 
-def _written(tables: Tables) -> dict[str, Any]:
-    return {
-        name: {"columns": [list(column) for column in table.columns.items()], "rows": [list(row) for row in table.rows]}
-        for name, table in tables.items()
-    }
+def write_databases(folder: Path, copies: Iterable[Tables]) -> None:
+    """Write the copies of a store as `read_databases` reads them."""
+    tables = [
+        {name: {"columns": [*table.columns.items()], "rows": [*table.rows]} for name, table in copy.items()}
+        for copy in copies
+    ]
+    (folder / STORE_FILE).write_bytes(_line({"copies": tables}))
 
 
 def _line(document: Mapping[str, Any]) -> bytes:

@@ -18,7 +18,7 @@ from typing import Final
 
 from schemas.disk import scratch_folder
 from schemas.errors import InputError
-from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, Pruned, delete_all, name_of
+from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, Pruned, name_of
 from tasks.checkpoints.local import describe, put_in_place, read_sealed
 from tasks.checkpoints.manifest import Manifest, ManifestFile, blobs_of, parse_name
 from tasks.checkpoints.object_store import (
@@ -188,9 +188,9 @@ class Mirror:
         return self._catalog.prune(keep_last)
 
     def clear(self) -> None:
-        """Remove every checkpoint and pin, the manifests first; leases and the record of the segments stay."""
+        """Remove every checkpoint and pin for good, manifests first; leases and the record of the segments stay."""
         for folder in (MANIFESTS, PINS, BLOBS):
-            delete_all(self.store, self._catalog.listed(folder))
+            self.store.erase(f"{self.root}{folder}")
 
     def read(self, manifest: Manifest, name: str) -> bytes:
         """Return a small file of a checkpoint; raises `CheckpointDamaged` where it is missing."""

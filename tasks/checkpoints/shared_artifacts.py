@@ -103,19 +103,18 @@ class SharedArtifacts:
         except ObjectMissing:
             return None
 
-    def remove(self, sha256s: Collection[str]) -> int:
+    def remove(self, sha256s: Collection[str], digests: Collection[str] = ()) -> int:
         """Remove artifacts for good, and the bytes that no other record names; return the number of removed records.
 
-        Bytes go before the record that names them: killed between, the same call finds what is left.
+        `digests` are of further files of theirs, which a pruning may have left as earlier generations alone. Bytes go
+        before the record that names them: killed between, the same call finds what is left.
         """
         records = self._store.list(f"{self._prefix}{_RECORDS}")
         gone = [stored for stored in records if PurePosixPath(stored.key).stem in sha256s]
-        if not gone:
-            return 0
-        bytes_of = self._named_by(gone) - self._named_by(stored for stored in records if stored not in gone)
-        for key in sorted(bytes_of):
+        bytes_of = self._named_by(gone) | {f"{self._prefix}{BLOBS}{digest}" for digest in digests}
+        for key in sorted(bytes_of - self._named_by(stored for stored in records if stored not in gone)):
             self._store.erase(key)
-        return sum(self._store.erase(stored.key) for stored in gone)
+        return sum(self._store.erase(f"{self._prefix}{_RECORDS}{sha256}.json") for sha256 in sha256s)
 
     def prune(self) -> PrunedArtifacts:
         """Remove objects older than `KEPT_FOR`, by the store's clock.

@@ -25,7 +25,7 @@ _PAUSES: Final = (("$ ", 1.0), ("└", 2.0), ("next:", 3.0))
 """Beginnings of lines, and how long one looks at them, in seconds before the whole is fitted to its length."""
 _LAST_PAUSE: Final = 4.0
 _PAUSE: Final = 0.06
-_STAGES: Final = re.compile(r"^([\d.]+) seconds by stage$", re.MULTILINE)
+_STAGES: Final = re.compile(r"^([\d.,]+) seconds by stage$", re.MULTILINE)
 
 
 def draw(log: str) -> str:

@@ -68,7 +68,7 @@ class PromotionGate:
 
 def reason_lines(gate: Mapping[str, Any]) -> Iterator[str]:
     """Yield the verdict, and the three lists, as `report.json` has them, each under its heading."""
-    yield f"the gate says {gate['verdict']}"
+    yield worded("the gate says {verdict}", verdict=worded(gate["verdict"]))
     titles = worded("What speaks for it"), worded("What speaks against it"), worded("Good to know")
     for title, name in zip(titles, ("for", "against", "good_to_know"), strict=True):
         if gate[name]:

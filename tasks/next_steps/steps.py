@@ -16,28 +16,24 @@ from tasks.bag_of_words.sentences import BAG_OF_WORDS, classifier_sentence
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
 
-ENOUGH_ROWS: Final = 500
-"""Training prompts of a task below which more are likely to help."""
-MOST_TIMES: Final = 4
-"""Largest multiple of a training's steps that is proposed at once."""
+ENOUGH_ROWS: Final = 500  # Training prompts of a task below which more are likely to help.
+MOST_TIMES: Final = 4  # Largest multiple of a training's steps that is proposed at once.
+FIRST_STEPS: Final = 20  # Steps of GRPO that are proposed where none was taken.
 MOST_NAMED: Final = 3
 
 
 class NextStep(NamedTuple):
     """One thing that would help after a hold."""
 
-    why: str
-    """What was found, as a sentence without its full stop."""
-    command: str
-    """The command for it, without the options that choose profile and state folder."""
+    why: str  # What was found, as a sentence without its full stop.
+    command: str  # The command for it, without profile and state folder.
     training_steps: int | None = None
-    """Steps of the training that the command runs, where it changes them."""
+    """Steps of its training, where it changes them."""
 
     def whole(self, given: Sequence[str], root: Path, version: str, seconds_a_step: float) -> dict[str, str]:
-        """Return the step with a command that works as printed, and the minutes of its training where they are known.
+        """Return the step with a command that works as printed, and its training's minutes where they are known.
 
-        The run's options are `given`, its state folder is `root`, its policy is registered as `version`, and a step of
-        all its trainings took so many seconds: 0 where nothing was trained now.
+        `given` are the run's options, `version` its policy's; no second a step is known where nothing was trained now.
         """
         (command, _, wanted), why = self.command.partition(" --"), self.why
         given = ["--state", str(root)] if command == "tucano audit references" else given
@@ -65,10 +61,10 @@ class Trained:
 
 def read_trained(policy: Path, settings: Mapping[str, Any] | None, prompts: Path) -> Trained | None:
     """Read what a policy and the artifact of its prompts say; None without the settings that it was trained by."""
-    if not settings or "train" not in settings:
+    file = policy / "training.json"
+    if not settings or "train" not in settings or "environment" in (training := json.loads(file.read_bytes())):
         return None
     recipe, made = settings["train"], PromptsSummary.read(prompts)
-    training = json.loads((policy / "training.json").read_bytes())
     # A step of DPO is of pairs, and tasks may be trained apart.
     prompts_a_step = recipe["prompts_per_step"] * (recipe["generations"] / 2 if recipe["algorithm"] == "dpo" else 1)
     prompts_a_step *= len(training["validation"][0]["by_task"]) if recipe["adapter_per_task"] else 1
@@ -121,7 +117,11 @@ def _bags(report: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tup
 
 
 def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
-    """Yield more steps where validation rose to its end, or where prompts were left that no step saw."""
+    """Yield GRPO after SFT alone; else more steps where validation rose to its end, or no step saw some prompts."""
+    if not trained.steps:
+        why = worded("SFT alone was trained, without GRPO after it")
+        yield NextStep(why, f"tucano retrain --set train.max_steps={FIRST_STEPS}", FIRST_STEPS)
+        return
     *earlier, (step, last) = trained.validation
     sampled, found = round(trained.steps * trained.prompts_a_step), list[str]()
     if earlier and last > max(reward for _, reward in earlier):
@@ -149,8 +149,8 @@ def _more_rows(report: Mapping[str, Any], rows: Mapping[TaskName, int], trained:
         for task, block in report["tasks"].items()
         if 0 < rows.get(task, 0) < ENOUGH_ROWS and block["verdict"] not in ("better", "non-inferior", "not learned")
     }
-    listed = ", ".join(f"{task} {count}" for task, count in few.items())
-    why = worded("fewer than {enough} prompts to train on: {tasks}", enough=ENOUGH_ROWS, tasks=listed)
+    tasks = ", ".join(f"{task} {count}" for task, count in few.items())
+    why = worded("fewer than {enough} prompts to train on: {tasks}", enough=ENOUGH_ROWS, tasks=tasks)
     # Curation keeps about the same share of more prompts.
     wanted = {task: math.ceil(trained.asked.get(task, 0) * ENOUGH_ROWS / count) for task, count in few.items()}
     counts = "".join(f" --set synthesize.counts.{task}={count}" for task, count in wanted.items() if count)

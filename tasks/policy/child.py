@@ -25,13 +25,12 @@ from schemas.errors import GateRefused, InputError, Interrupted, TucanoError, fu
 from schemas.progress import Progress
 from schemas.python_process import safe_environment
 from schemas.source import REPOSITORY
+from schemas.timeouts import PARENT_SECONDS
 from tasks.policy.batch import is_of_memory, machine_device
 from tasks.policy.fork_server import THREADS_VARIABLE, ForkedChild, fork_child, load_less, start_server
 
 MAY_FORK: Final = "tasks."
 """Begin of the names of the modules that use what a fork has loaded; a benchmark's may need a process of its own."""
-SECONDS_TO_END = 28
-"""Time for a child to save its work: a Spot machine gives 30."""
 THREADS: Final = 2
 """Threads of a child's arithmetic on a CPU, unless the environment sets another number: they may decide how sums are
 split, and so the bits of the weights. With one thread per core, a training resumed on another machine could end
@@ -139,7 +138,7 @@ def run_child(
         heard = _listen(child.stdout or (), progress, metrics, alarm)
         exit_code = child.wait()
     except BaseException:
-        end_group(child, SECONDS_TO_END)
+        end_group(child, PARENT_SECONDS)
         raise
     finally:
         _running.discard(child)

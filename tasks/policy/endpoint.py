@@ -215,8 +215,7 @@ def authorization(key_variable: str | None, section: str) -> dict[str, str]:
     """Return the header with an endpoint's key, if it needs one; InputError where the variable holds none."""
     if key_variable is None:
         return {}
-    key = os.environ.get(key_variable, "").strip()
-    if not key:
+    if not (key := os.environ.get(key_variable, "").strip()):
         raise InputError(
             f"the environment variable {key_variable}, which {section}.key_variable names, is not set; "
             "put the endpoint's key there"

@@ -58,6 +58,16 @@ def as_messages(system: str, prompt: str) -> list[Message]:
     ]
 
 
+def render(tokenizer: "PreTrainedTokenizerBase", messages: Sequence[Message], *, to_answer: bool = True) -> str:
+    """Return a conversation as the chat template writes it; `to_answer` ends it where an answer begins."""
+    return str(tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=to_answer))
+
+
+def tokens_of(tokenizer: "PreTrainedTokenizerBase", question: Sequence[Message]) -> list[int]:
+    """Return a conversation up to its answer as all stages read it: what a tokenizer would add is not."""
+    return list(tokenizer.encode(render(tokenizer, question), add_special_tokens=False, verbose=False))
+
+
 def as_answer(text: str) -> Message:
     """Return a text to learn from as the assistant's turn, which a quoted control token must not end."""
     return {"role": "assistant", "content": without_control_tokens(text)}
@@ -97,10 +107,7 @@ def generate_samples(
     the engine does not know, and on a GPU, transformers' `generate` draws, seed by seed, and an answer depends on its
     whole batch.
     """
-    rendered = [
-        tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        for messages in conversations
-    ]
+    rendered = [render(tokenizer, messages) for messages in conversations]
     by_length = sorted(range(len(rendered)), key=lambda index: (len(rendered[index]), index))
     asked = Rendered(rendered, temperature, max_tokens, seeds, _guide(model, tokenizer, grammars))
     ours = engine_draws(model, stock=stock)

@@ -9,7 +9,7 @@ import polars as pl
 from jinja2 import Template
 
 from schemas.config.train_sections import PolicyConfig
-from tasks.policy.generate import Message, as_messages
+from tasks.policy.generate import Message, as_messages, tokens_of
 from tasks.policy.published import TEMPLATE_FILE, TOKENIZER_FILE, given_template, read_tokenizer, shipped
 
 ROWS_AT_ONCE: Final = 1_000
@@ -57,11 +57,7 @@ def _measure(policy: str) -> tuple[Measure, int | None]:
     tokenizer = read_tokenizer(config, given_template(config))
 
     def measure(conversations: Sequence[list[Message]]) -> Iterable[int]:
-        texts = [
-            tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in conversations
-        ]
-        encoded = tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)
-        return map(len, encoded["input_ids"])
+        return (len(tokens_of(tokenizer, each)) for each in conversations)
 
     return measure, None
 

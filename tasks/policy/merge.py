@@ -11,7 +11,7 @@ from schemas.errors import GateRefused, InputError
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import VALIDATION_FILE, PromptRow, read_prompts
 from tasks.policy.child import Channel, as_child
-from tasks.policy.generate import Message, Rendered, as_messages, draw_by_engine, draw_by_transformers
+from tasks.policy.generate import Message, Rendered, as_messages, draw_by_engine, draw_by_transformers, render
 from tasks.policy.load import load_tokenizer, read_folder
 from tasks.policy.unpacked import engine_draws
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MERGED_FOLDER: Final = "merged"
+MODEL_FOLDER: Final = "model"  # Of a policy that is a whole model.
 CHECK_FILE: Final = "merge.json"
 """Artifact file beside the model's own: the comparison with base and adapter."""
 CHECK_PROMPTS: Final = 20
@@ -47,7 +48,7 @@ class MergeRequest(BaseModel):
     base: Path
     """Folder of the base model."""
     adapter: Path
-    """Folder of the policy's adapter for all tasks."""
+    """Folder of the policy's adapter for all tasks, or of the whole model that it is."""
     dataset: Path
     """Folder of the dataset artifact; only its validation split is read."""
     output: Path
@@ -120,11 +121,12 @@ def write_merged(
     from peft import PeftModel
 
     progress(0, _PHASES, "reading base and adapter")
-    tokenizer = load_tokenizer(base)
-    model = _load_exact(base)
-    own_type = model.config.dtype
+    tokenizer, model = load_tokenizer(base), _load_exact(base)
+    own_type, is_whole = model.config.dtype, adapter.name == MODEL_FOLDER
     try:
-        adapted = PeftModel.from_pretrained(model.float(), adapter).eval()
+        adapted = (
+            _load_exact(adapter).float() if is_whole else PeftModel.from_pretrained(model.float(), adapter)
+        ).eval()
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(
             f"no adapter of {base} can be read from {adapter} ({type(error).__name__}); train it again on this base, "
@@ -134,13 +136,12 @@ def write_merged(
     answers = _answer(adapted, tokenizer, prompts)
     wanted = _logits(adapted, answers)
     progress(2, _PHASES, "merging")
-    merged = adapted.merge_and_unload()
+    merged = adapted if is_whole else adapted.merge_and_unload()
     found = _logits(merged, answers)
     # If each choice after the same tokens is equal, so is the greedy answer.
     if not torch.equal(found.argmax(dim=-1), wanted.argmax(dim=-1)):
         raise GateRefused(f"the base {base} with {adapter} merged into it answers with other words; {remedy}")
-    largest = (found - wanted).abs().max()
-    merged_difference = _require_close(largest, wanted, MERGED_TOLERANCE, "merged", remedy)
+    merged_difference = _require_close((found - wanted).abs().max(), wanted, MERGED_TOLERANCE, "merged", remedy)
     progress(3, _PHASES, "writing")
     merged.to(own_type).save_pretrained(output)
     tokenizer.save_pretrained(output)
@@ -173,7 +174,7 @@ def _answer(
 ) -> list[tuple[list[int], list[int]]]:
     """Answer all prompts greedily at once; return each one's tokens, and those of its answer with its end."""
     end: Any = tokenizer.eos_token_id
-    rendered = [tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in prompts]
+    rendered = [render(tokenizer, each) for each in prompts]
     asked = [tokenizer.encode(text, add_special_tokens=False) for text in rendered]
     greedy = Rendered(rendered, GREEDY, ANSWER_TOKENS, seeds=[0], guide=lambda _: None)
     draw = draw_by_engine if engine_draws(model) else draw_by_transformers

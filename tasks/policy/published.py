@@ -13,7 +13,7 @@ from schemas.disk import file_sha256, read_text_file
 from schemas.errors import InputError, causes_of
 from schemas.source import REPOSITORY
 from tasks.policy.control_tokens import opens_a_thought, with_plain_messages
-from tasks.policy.generate import Message, as_messages
+from tasks.policy.generate import Message, as_messages, render
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -69,7 +69,9 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
             "folder; leave it out"
         )
     try:
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(policy.name, revision=_revision(policy))
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            policy.name, revision=policy.revision or "main"
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise unavailable(policy, "tokenizer", error) from error
     # For a folder without tokenizer files, transformers invents one without any tokens.
@@ -93,7 +95,7 @@ def require_decoder(policy: PolicyConfig) -> None:
 
     policy = located(policy)
     try:
-        kind = AutoConfig.from_pretrained(policy.name, revision=_revision(policy)).model_type
+        kind = AutoConfig.from_pretrained(policy.name, revision=policy.revision or "main").model_type
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise unavailable(policy, "model", error) from error
     if kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
@@ -109,7 +111,7 @@ def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
         policy.name,
         f"policy.name {policy.name!r}",
         lambda error: unavailable(policy, "model", error),
-        revision=_revision(policy),
+        revision=policy.revision or "main",
         **loading,
     )
 
@@ -117,8 +119,7 @@ def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
 def end_turns_with_eos(tokenizer: "PreTrainedTokenizerBase", policy: PolicyConfig) -> None:
     """Make the chat template's end-of-turn token the tokenizer's EOS token; a Base model's EOS ends documents."""
     after = _rendered(tokenizer, policy, TURN, to_answer=False).rpartition(ANSWER)[2]
-    ids = tokenizer.encode(after, add_special_tokens=False)
-    ending = ids[0] if ids else None
+    ending = next(iter(tokenizer.encode(after, add_special_tokens=False)), None)
     # Outside the added tokens, any text may start with the same token.
     if ending != tokenizer.eos_token_id and ending not in tokenizer.added_tokens_decoder:
         raise InputError(
@@ -158,10 +159,6 @@ def unavailable(policy: PolicyConfig, what: str, error: Exception) -> InputError
     return InputError(f"no {what} can be read from {name} ({reason}); give a hub name or the folder of a whole model")
 
 
-def _revision(policy: PolicyConfig) -> str:
-    return policy.revision or "main"
-
-
 def _with_variables(template: str, policy: PolicyConfig) -> str:
     """Return a chat template with its variables set in its first line."""
     for name in policy.chat_template_kwargs:
@@ -189,7 +186,7 @@ def _rendered(
     from jinja2 import TemplateError
 
     try:
-        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=to_answer))
+        return render(tokenizer, messages, to_answer=to_answer)
     except (TemplateError, TypeError, ValueError) as error:
         raise InputError(
             f"the chat template of policy.name {policy.name!r} cannot render a system text and a prompt "

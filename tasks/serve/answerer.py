@@ -1,11 +1,9 @@
 """Model of a registered version in this process, with the decoding that it was evaluated with."""
 
-import logging
 import time
 from collections.abc import Sequence
 from typing import Any
 
-import transformers
 from pydantic import BaseModel, ConfigDict
 
 from schemas.errors import InputError
@@ -13,10 +11,11 @@ from schemas.progress import Progress
 from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
+from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.policy.load import adapter_for, load_policy, load_tokenizer
+from tasks.serve.deployment import DeployedVersion
+from tasks.serve.engine_client import EngineAnswer, EngineRefused
+from tasks.serve.local_engine import LocalEngine
 from tasks.serve.served_model import CUT_OFF, ServedModel
 
 
@@ -47,70 +46,48 @@ class Answerer:
     """A loaded model."""
 
     def __init__(self, served: ServedModel, task: TaskName) -> None:
-        """Load the weights for a task."""
+        """Prepare to answer a task; the weights are loaded with the first prompt."""
         if (why := served.refusal(task)) is not None:
             raise InputError(why)
-        self._served = served
+        self._served, self._bag = served, served.bags.get(task)
         self._databases = Databases.open(served.store) if task == "sql_qa" and served.store else None
-        if task in served.bags:
-            return
-        # On a terminal people ask: the libraries' bars and their advice on a kernel that we do not use are for nobody.
-        logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
-        transformers.utils.logging.disable_progress_bar()
-        self._tokenizer = load_tokenizer(served.weights)
-        adapter = adapter_for(served.policy, task) if served.policy is not None else None
-        self._model: Any = load_policy(served.weights, adapter, four_bit=False)
+        self._engine = LocalEngine(served.weights, served.adapters, rows=served.batch_size)
+        self._version = DeployedVersion(served, self._engine)
 
     def answer(self, rows: Sequence[PromptRow], progress: Progress) -> list[TaskAnswer]:
         """Answer prompts of the task, in their order."""
-        if rows and (bag := self._served.bags.get(rows[0].task)) is not None:
-            said = [Completion(bag.answer(row.prompt), 0, StopReason.END_OF_TURN) for row in rows]
-            return [self._checked(row, completion, 0.0) for row, completion in zip(rows, said, strict=True)]
-        conversations = [as_messages(row.system, row.prompt) for row in rows]
-        self._refuse_too_long(conversations)
+        if self._bag is not None:
+            said = (EngineAnswer(self._bag.answer(row.prompt), 0, 0, "stop") for row in rows)
+            return [self._checked(row, answer, 0.0) for row, answer in zip(rows, said, strict=True)]
+        questions = [self._version.question(row) for row in rows]
+        for number, question in enumerate(questions, start=1):
+            if isinstance(refused := self._engine.prompt_length(question), EngineRefused):
+                raise InputError(str(refused).replace("the prompt", f"prompt {number} of {len(rows)}", 1))
         answers: list[TaskAnswer] = []
         size = self._served.batch_size
         for start in range(0, len(rows), size):
             started = time.monotonic()
-            completions = generate(
-                self._model,
-                self._tokenizer,
-                conversations[start : start + size],
-                temperature=self._served.decoding.temperature,
-                max_tokens=self._served.decoding.max_tokens,
-                batch_size=size,
-                seed=self._served.seed,
-                grammars=[grammar_of(row.task, row.prompt, SERVED) for row in rows[start : start + size]],
-            )
+            drawn = self._engine.draw(questions[start : start + size])
             seconds = time.monotonic() - started
-            pairs = zip(rows[start : start + size], completions, strict=True)
-            answers += [self._checked(row, completion, seconds) for row, completion in pairs]
+            for row, answer in zip(rows[start : start + size], drawn, strict=True):
+                if isinstance(answer, Exception):
+                    raise InputError(str(answer)) if isinstance(answer, EngineRefused) else answer
+                answers.append(self._checked(row, answer, seconds))
             progress(len(answers), len(rows), "answers")
         return answers
 
-    def _refuse_too_long(self, conversations: Sequence[list[dict[str, str]]]) -> None:
-        room = self._model.config.max_position_embeddings - self._served.decoding.max_tokens
-        for number, messages in enumerate(conversations, start=1):
-            tokens = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)
-            if (found := len(tokens["input_ids"])) > room:
-                raise InputError(
-                    f"prompt {number} of {len(conversations)} has {found} tokens, and the model reads {room} before an "
-                    f"answer of {self._served.decoding.max_tokens}; shorten it"
-                )
-
-    def _checked(self, row: PromptRow, completion: Completion, seconds: float) -> TaskAnswer:
-        spec = self._served.spec
-        is_whole = completion.stop_reason is not StopReason.TOKEN_LIMIT
-        served = TASKS[row.task].serve(completion.text if is_whole else "", row.prompt, self._databases)
+    def _checked(self, row: PromptRow, answer: EngineAnswer, seconds: float) -> TaskAnswer:
+        is_whole = answer.finish_reason != "length"
+        served = TASKS[row.task].serve(answer.text if is_whole else "", row.prompt, self._databases)
         known = knows_anything(row.reference) and (row.task != "sql_qa" or self._databases is not None)
-        scored = score_rollout(completion.as_rollout(row), self._databases, spec) if known else None
+        scored = score_rollout(row.answered(answer.text), self._databases, self._served.spec) if known else None
         return TaskAnswer(
             prompt_id=row.prompt_id,
             task=row.task,
             prompt=row.prompt,
-            completion=completion.text,
+            completion=answer.text,
             **(served if is_whole else served._replace(reason=CUT_OFF))._asdict(),
-            tokens=completion.tokens,
+            tokens=answer.tokens,
             seconds=seconds,
             reward=scored.reward if scored else None,
             components=scored.components if scored else None,

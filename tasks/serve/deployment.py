@@ -34,6 +34,8 @@ class DeployedVersion:
     def __init__(self, model: ServedModel, client: EngineClient | LocalEngine, *, guides: bool = True) -> None:
         """Describe a version and its engine, which may take no grammars."""
         self.model, self.client, self._guides = model, client, guides
+        self.beside: dict[str, DeployedVersion] = {}
+        """What can answer the same questions, for people to compare, by name."""
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -85,6 +87,8 @@ class DeployedVersion:
     async def retire(self) -> None:
         """Wait for the requests that it answers, and end its engine."""
         await self._idle.wait()
+        for other in self.beside.values():
+            await other.retire()
         await self.client.close()
         self._queries.shutdown(wait=False)
 

@@ -15,7 +15,7 @@ from jinja2 import TemplateError
 from schemas.errors import InputError
 from tasks.policy.child import THREADS
 from tasks.policy.fork_server import THREADS_VARIABLE
-from tasks.policy.generate import Completion, Message, StopReason, generate
+from tasks.policy.generate import Completion, Message, StopReason, generate, tokens_of
 from tasks.serve.engine_client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.served_model import CHAMPION
 
@@ -52,7 +52,8 @@ class LocalEngine:
 
     async def start(self) -> None:
         """Load the models, and return once they can be asked; InputError where one cannot be read."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._load)
+        for name in self._folders:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._load_model, name)
 
     async def is_healthy(self) -> bool:
         """Return whether its models are loaded."""
@@ -71,7 +72,7 @@ class LocalEngine:
         await asyncio.to_thread(self._thread.shutdown)
         self._models.clear()
 
-    def _load(self) -> None:
+    def _load_model(self, name: str) -> None:
         import torch
         import transformers
 
@@ -83,12 +84,9 @@ class LocalEngine:
         # Its advice is on a kernel that we do not use.
         logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
         self._tokenizer = load_tokenizer(self._weights)
-        models: dict[str, Any] = {}
-        for name, folder in self._folders.items():
-            policy: Any = load_policy(self._weights, folder, four_bit=False)
-            # Its adapter is added once, and not for each draw.
-            models[name] = unpacked(policy) if engine_draws(policy) else policy
-        self._models = models
+        policy: Any = load_policy(self._weights, self._folders[name], four_bit=False)
+        # Its adapter is added once, and not for each draw.
+        self._models[name] = unpacked(policy) if engine_draws(policy) else policy
 
     async def _draw_all(self) -> None:
         """Draw what waits, the oldest first, with what is drawn alike."""
@@ -96,7 +94,7 @@ class LocalEngine:
             batch = [asked for asked in waiting if asked.kind == waiting[0].kind][: self._rows]
             self._waiting = [asked for asked in waiting if asked not in batch]
             questions = [asked.question for asked in batch]
-            outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._draw, questions)
+            outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self.draw, questions)
             for asked, outcome in zip(batch, outcomes, strict=True):
                 if asked.answer.done():
                     continue
@@ -105,10 +103,10 @@ class LocalEngine:
                 else:
                     asked.answer.set_result(outcome)
 
-    def _draw(self, questions: Sequence[EngineQuestion]) -> list[EngineAnswer | Exception]:
+    def draw(self, questions: Sequence[EngineQuestion]) -> list[EngineAnswer | Exception]:
         """Return the answers to questions that differ in their words and grammars alone, or why there is none."""
         try:
-            lengths = [self._prompt_length(question) for question in questions]
+            lengths = [self.prompt_length(question) for question in questions]
             readable = [each for each, length in zip(questions, lengths, strict=True) if isinstance(length, int)]
             drawn = iter(self._completions(readable))
             return [_answer(length, next(drawn)) if isinstance(length, int) else length for length in lengths]
@@ -116,21 +114,20 @@ class LocalEngine:
             if len(questions) == 1:
                 return [EngineRefused(str(error))]
             # The grammar of one was given up: the others are drawn without it.
-            return [outcome for question in questions for outcome in self._draw([question])]
+            return [outcome for question in questions for outcome in self.draw([question])]
         except Exception:  # noqa: BLE001 - all callers have it, and the engine goes on
             _log.exception("the engine failed, and goes on")
             return [EngineUnavailable("the engine failed")] * len(questions)
 
-    def _prompt_length(self, question: EngineQuestion) -> int | EngineRefused:
+    def prompt_length(self, question: EngineQuestion) -> int | EngineRefused:
         """Return a prompt's tokens, or why the model cannot read it."""
+        if question.model not in self._models:
+            self._load_model(question.model)
         try:
-            prompt = self._tokenizer.apply_chat_template(
-                _messages(question), add_generation_prompt=True, return_dict=True, tokenizer_kwargs={"verbose": False}
-            )
+            tokens = len(tokens_of(self._tokenizer, _messages(question)))
         except TemplateError as error:
             reason = (str(error).splitlines() or [""])[0]
             return EngineRefused(f"the model's chat template takes no such conversation: {reason}")
-        tokens = len(prompt["input_ids"])
         room = self._models[question.model].config.max_position_embeddings - question.max_tokens
         if tokens <= room:
             return tokens

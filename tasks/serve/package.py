@@ -12,8 +12,6 @@ from tasks.policy.generate import as_messages
 from tasks.serve.questions import question_of
 from tasks.serve.served_model import Decoding
 
-EXAMPLE = {"review": "Chegou quebrado e ninguém responde."}
-
 
 class PackageRequest(BaseModel):
     """Request of the promote stage to its child process."""
@@ -34,7 +32,7 @@ def main(request_file: Path, channel: Channel) -> None:
     """Write the package."""
     request = PackageRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     channel.progress(0, 1, "packaging for MLflow")
-    row = question_of("sentiment", EXAMPLE)
+    row = question_of("sentiment", {"review": "Chegou quebrado e ninguém responde."})
     save_chat_model(
         request.weights,
         request.output,

@@ -1,29 +1,16 @@
-"""Prompts that are asked in production: from a task's inputs, or from rows that have their prompt already."""
+"""Prompts that are asked in production, from a task's inputs."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from schemas.errors import InputError
 from schemas.faults import first_fault
-from schemas.json_lines import read_json_lines
 from schemas.references import check_reference
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
-
-
-class QuestionRow(BaseModel):
-    """Line of a file of questions: a task's inputs, or a prompt with the keys that rollouts have."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    prompt_id: str | None = None
-    prompt: str | None = None
-    system: str | None = None
-    reference: dict[str, Any] | None = None
 
 
 def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping[str, Any] | None = None) -> PromptRow:
@@ -39,28 +26,6 @@ def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping
 def fields_of(task: TaskName) -> dict[str, bool]:
     """Return whether a task needs an input, by the inputs' names in their order."""
     return {name: field.is_required() for name, field in TASKS[task].inputs.model_fields.items()}
-
-
-def read_questions(path: Path, task: TaskName) -> Sequence[PromptRow]:
-    """Return the prompts of a file of JSON Lines, in its order; a refusal names the line."""
-    rows: list[PromptRow] = []
-    for number, line in enumerate(read_json_lines(path, QuestionRow, "questions"), start=1):
-        try:
-            rows.append(_row(line, task))
-        except InputError as error:
-            raise InputError(f"questions {path}: line {number}: {error}") from None
-    return rows
-
-
-def _row(line: QuestionRow, task: TaskName) -> PromptRow:
-    others = line.model_extra or {}
-    if line.prompt is None:
-        return question_of(task, others, reference=line.reference)
-    if others.get("task", task) != task:
-        raise InputError(f"it is a prompt of {others['task']!r}, and {task} is asked")
-    if not line.prompt.strip():
-        raise InputError("its prompt is empty")
-    return asked_row(task, line.system or TASKS[task].system, line.prompt, line.reference, line.prompt_id)
 
 
 def asked_row(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from schemas.tasks import SpecName, TaskName
 from tasks.bag_of_words.bag import BagOfWords
@@ -14,6 +14,9 @@ CUT_OFF: Final = "a resposta foi cortada no limite de tokens"
 """Why nothing of an answer is shown that ended for its length."""
 CHAMPION: Final = "champion"
 """Name by which an engine serves the weights."""
+BASE: Final = "base"
+Answerer = Literal["champion", "base", "bag-of-words"]
+"""What answers: the version that serves, or what is compared with it."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ class TrainRequest(BaseModel):
     """Validation prompts answered at once."""
     max_prompt_tokens: int
     """The longest prompt that curation allowed, in tokens with the chat template."""
+    context: int | None = None
+    """Tokens that the model was trained on, where the configuration says so."""
     seed: int
     """Decides the adapter's initial weights, the order of the prompts and every sampled token."""
     base: Path

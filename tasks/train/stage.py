@@ -95,7 +95,7 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
             f"train.prompts_per_step is {config.prompts_per_step}, and there are {len(rows)} training prompts; lower "
             "it, or make more with synthesize.counts"
         )
-    preemption = Preemption(config.preemption.seconds, config.preemption.notice_url)
+    preemption = Preemption(config.preemption.seconds, config.preemption.notice_url, config.preemption.notice_seconds)
     preemption.watch()
     shutdown = GracefulShutdown(preemption, channel)
     channel.progress(0, config.max_steps, "loading torch and TRL")
@@ -188,6 +188,10 @@ def _prepare(
     price = price_per_hour(request.prices, machine_device(), spot=spot, otherwise=config.price_per_hour)
     priced = config.model_copy(update={"price_per_hour": price})
     checkpointer = watch(started.trainer, started.parts, selection, alarms, held.keeper, preemption, priced, channel)
+    if not config.max_steps:
+        # The policy is the model after SFT: an adapter that changes nothing, validated once.
+        selection.on_train_begin(None, None, None, model=started.trainer.model)
+        return _Prepared(started, selection, alarms, started.trainer.state)
     if checkpoint is None:
         # A resumed training has passed it with the same recipe; a Spot machine would pay for it each time.
         _check(inputs, started.trainer, held.folder)

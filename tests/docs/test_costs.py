@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flows.cli.training import cost_lines, costs_of
+from flows.plan.prices import cost_lines, costs_of
 from schemas.config.evaluate import CostConfig
 from schemas.config.profiles import known_profiles, load_config
 from schemas.source import REPOSITORY
@@ -35,9 +35,9 @@ def test_the_page_has_what_the_dry_run_of_l4_prints() -> None:
     assert [line for line in cost_lines(costs("l4")) if line not in printed] == []
 
 
-@pytest.mark.parametrize("readme", ["README.md", "README.pt-BR.md"])
-def test_a_readmes_costs_are_those_of_the_page(readme: str) -> None:
-    rows = ROW.findall((REPOSITORY / readme).read_text(encoding="utf-8").replace(",", ".").replace("US$ ", "$"))
+@pytest.mark.parametrize("page", ["README.md", "README.pt-BR.md", "docs/gcp.md", "docs/pt-BR/gcp.md"])
+def test_another_pages_costs_are_those_of_the_page(page: str) -> None:
+    rows = ROW.findall((REPOSITORY / page).read_text(encoding="utf-8").replace(",", ".").replace("US$ ", "$"))
     assert {profile for profile, _ in rows} >= {"l4", "l4-next"}
     for profile, row in rows:
         figures = re.findall(r"[\d.]+ h|\$[\d.]+|R\$ [\d.]+", row)

@@ -13,12 +13,8 @@ from schemas.source import REPOSITORY
 DOCS = REPOSITORY / "docs"
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 CLONED = ("data", "infra", "constraints", "pyproject.toml")
-WHOLE_JOB = "tucano retrain --profile local"
-"""It takes minutes: tests/e2e/test_retrain.py runs it, with a smaller profile."""
-ASK = "tucano ask "
-"""It needs a champion: tests/e2e/test_retrain.py runs these."""
-SERVE = "tucano serve"
-"""It ends at Ctrl-C alone: tests/flows/cli/test_serve.py runs it."""
+ELSEWHERE = ("make ", "tucano ask ", "tucano serve", "tucano retrain --profile local")
+"""Whole jobs, and what needs a champion or ends at Ctrl-C alone: tests/e2e and tests/flows/cli run these."""
 MADE = (
     "prompts/prompts.parquet",
     "dataset/data/train.parquet",
@@ -41,8 +37,7 @@ def test_every_command_of_the_quickstart_does_what_the_page_says(tmp_path: Path)
     activate = tmp_path / ".venv" / "bin" / "activate"
     activate.parent.mkdir(parents=True)
     activate.write_text(f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH\n", encoding="utf-8")
-    elsewhere = ("make ", ASK, SERVE, WHOLE_JOB)
-    lines = [line for line in commands(DOCS / "quickstart.md") if not line.startswith(elsewhere)]
+    lines = [line for line in commands(DOCS / "quickstart.md") if not line.startswith(ELSEWHERE)]
     script = "\n".join(["set -e", *(part for line in lines for part in (f"echo + {shlex.quote(line)} >&2", line))])
     ended = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-4000:]

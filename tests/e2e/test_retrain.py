@@ -42,11 +42,14 @@ from tests.source_records import outside_key, used_by_children
 pytestmark = pytest.mark.e2e
 
 FLOWS = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
-ANSWERING = ["published", "plan", "merge-tuned", "answer-base", "answer-tuned"]
+CHEAP = ["published", "cheap-base", "cheap-sft", "cheap-baselines"]
+"""Stages of the flow of the training's plan."""
+ANSWERING = ["plan", "merge-tuned", "answer-base", "answer-tuned"]
 """Stages of the evaluate flow, before the stage of its name."""
-STAGES = [*FLOWS[:5], *ANSWERING, *FLOWS[5:]]
+STAGES = [*FLOWS[:4], *CHEAP, "train", *ANSWERING, *FLOWS[5:]]
 CHILDREN = (
-    "tasks.train.sft.warm_start", "tasks.train.children.grpo", "tasks.evaluate.answers.answer", "tasks.policy.merge"
+    "tasks.train.sft.warm_start", "tasks.plan.draws", "tasks.train.children.grpo", "tasks.evaluate.answers.answer",
+    "tasks.policy.merge",
 )  # fmt: skip
 # Nothing of findings and reasons that are cut off after 24 tokens can be shown: of each prompt one row says so.
 PEOPLE = [
@@ -61,8 +64,8 @@ def test_a_kill_leaves_no_process_and_the_next_run_resumes_at_the_checkpoint(pip
     assert skipped(pipeline.said) == []
     assert list(pipeline.document["stages"]) == STAGES
     again = skipped(pipeline.resumed.stderr)
-    assert again[:4] == STAGES[:4]
-    assert set(again[4:]) <= {*_merges_taken_again(pipeline)}
+    assert again[:8] == STAGES[:8]
+    assert set(again[8:]) <= {*_merges_taken_again(pipeline)}
     assert "resumed at step" in pipeline.resumed.stderr
 
 
@@ -213,7 +216,7 @@ def test_prefect_shows_each_flow_and_the_killed_run(pipeline: Pipeline, monkeypa
     assert resumed.start_time is not None
     shown = {each.key for each in artifacts if each.created is not None and each.created >= resumed.start_time}
     assert shown == {"audit-gate", "evaluation", "promotion", "retraining"}
-    assert {name for name, _ in runs} == {"retrain", *FLOWS}
+    assert {name for name, _ in runs} == {"retrain", "training-plan", *FLOWS}
     assert {name for name, state in runs if state == "Crashed"} >= {"retrain", "train"}
     assert not [name for name, state in runs if state == "Running"]
 

@@ -4,21 +4,26 @@ All of them use the stages before training that the first command made.
 """
 
 import json
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file
 
-from benchmarks.checkpoints.trainings import Moment, Strike, request_again, run
+from benchmarks.checkpoints.child import LONG_FILE
+from benchmarks.checkpoints.trainings import Moment, Result, Strike, live, request_again, result_of, run
 from flows.runtime.session import mlflow_store
 from schemas.config.config import StateConfig
 from schemas.config.profiles import load_config
 from tasks.policy.load import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.train.children.dpo import PAIRS_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE
+from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER
+from tests.cases import cases_of
 from tests.flows.command import Ended
 from tests.small_pipeline import PROFILE, retrain, retrain_here, skipped
 from tests.source_records import outside_key, used_by_children
@@ -27,25 +32,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 BEFORE = ["synthesize", "curate", "audit", "base"]
 TASKS = ["extraction", "push"]
-SMALL = [
-    "synthesize.counts={extraction=40, push=32}",
-    "warm_start.steps=2",
-    "train.max_steps=2",
-    "train.alarms.patience=1",
-    "train.alarms.max_ceiling_share=0.01",
-]
+SMALL = cases_of(__file__)["SMALL"]
 STOPS = 'train.alarms.stop_on=["ceiling"]'
-STRUCK = (
-    "train.max_steps=16",
-    "train.iterations=2",
-    "train.prompts_per_step=8",
-    "train.save_every=1",
-    "train.patience=100",
-    "train.entropy={adaptive=true, coefficient=0.001, target=8.0}",
-    'train.task_weights={applies_to="sampler", every=1}',
-    "train.guided_correction={share=0.5}",
-    "train.dynamic_sampling={extra_groups=2}",
-)
+STRUCK = cases_of(__file__)["STRUCK"]
 """Settings with which a training has all the state there is to lose."""
 STRIKES = [
     Strike(Moment(0.0, "save", 3), empties=False),
@@ -53,6 +42,9 @@ STRIKES = [
     Strike(Moment(0.0, "evaluation", 2), empties=False),
     Strike(Moment(0.05, "step", 3), empties=True),
 ]
+PHASES = {"optimizer": 3, "sampling": 3, "scoring": 3, "save": 2, "upload": 2}
+"""Parts of a step in which a notice comes, and how often each has begun by then."""
+SECONDS_OF_A_NOTICE = 8.0
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +145,17 @@ def test_seeds_with_task_adapters_are_a_policy_each(root: Path, stopped: Ended, 
         assert {f"preflight-{task}.json" for task in TASKS} <= set(files)
 
 
+def test_without_a_step_the_policy_is_the_model_after_sft(stopped: Ended, train: Callable[..., Ended]) -> None:
+    ended = train("train.max_steps=0")
+    assert skipped(ended.stderr) == BEFORE
+    (training,) = ended.document()["trainings"]
+    summary = read(Path(training["path"]), SUMMARY_FILE)
+    assert (summary["steps"], summary["chosen_step"], len(summary["validation"])) == (0, 0, 1)
+    adapter = load_file(Path(training["path"]) / ADAPTER_FOLDER / "adapter_model.safetensors")
+    # An adapter adds its B times its A.
+    assert not any(weights.any() for name, weights in adapter.items() if "lora_B" in name)
+
+
 def test_dpo_trains_on_own_pairs(root: Path, stopped: Ended, train: Callable[..., Ended], tmp_path: Path) -> None:
     longer = "train.max_completion_tokens=64"
     pairs_of = "train.preferences={min_gap=0.001, prompts=40}"
@@ -170,24 +173,56 @@ def test_dpo_trains_on_own_pairs(root: Path, stopped: Ended, train: Callable[...
     assert outside_key([*modules, *files], "tasks.train.children.dpo") == []
 
 
-def test_a_training_killed_four_times_ends_with_the_same_bytes(root: Path, finished: Ended, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def request_of_struck(root: Path, finished: Ended) -> TrainRequest:
+    (training,) = finished.document()["trainings"]
+    notice = f"train.preemption={{seconds={SECONDS_OF_A_NOTICE}}}"
+    config = load_config(str(PROFILE), [*SMALL, *STRUCK, notice])
+    return request_again(config, training["sha256"], root, str(root / "struck-mirror"), "uninterrupted")
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(root: Path, request_of_struck: TrainRequest) -> Result:
+    ended = run(request_of_struck, root / "uninterrupted", lambda _: None)
+    assert ended.result is not None, ended.lives[0].sentence
+    assert ended.result.rounds >= 1, "no prompt is drawn again in another order"
+    return ended.result
+
+
+def test_a_training_noticed_in_each_phase_of_a_step_leaves_in_time_and_ends_with_the_same_bytes(
+    request_of_struck: TrainRequest, uninterrupted: Result, tmp_path: Path
+) -> None:
+    """The phase would outlast the notice; but a save and an upload, which leave time for what is saved last."""
+    request, folder = request_of_struck.model_copy(update={"training": "noticed"}), tmp_path / "machine"
+    folder.mkdir()
+    for phase, occurrence in PHASES.items():
+        seconds = 2.0 if phase in {"save", "upload"} else 60.0
+        (folder / LONG_FILE).write_text(json.dumps({f"{phase} {occurrence}": seconds}), encoding="utf-8")
+        life = live(request, folder, Moment(0.2, phase, occurrence), lambda child: os.killpg(child.pid, signal.SIGTERM))
+        assert life.exit_code == 4, (phase, life.sentence)
+        assert life.struck_at is not None, phase
+        assert life.seconds - life.struck_at < SECONDS_OF_A_NOTICE, phase
+        assert "which is mirrored" in life.sentence, phase
+        assert (life.finished or 0) > (life.resumed_from or 0), phase
+    (folder / LONG_FILE).unlink()
+    last = request.model_copy(update={"output": tmp_path / "output"})
+    assert live(last, folder).exit_code == 0
+    assert result_of(last, tmp_path / "final").differences(uninterrupted) == []
+
+
+def test_a_training_killed_four_times_ends_with_the_same_bytes(
+    request_of_struck: TrainRequest, uninterrupted: Result, tmp_path: Path
+) -> None:
     """The kills are within each part of a training.
 
     Whether a kill comes a moment before or after the end of a save is not decided here, and nothing depends on it.
     """
-    config = load_config(str(PROFILE), [*SMALL, *STRUCK])
-    (training,) = finished.document()["trainings"]
-    request = request_again(config, training["sha256"], root, str(tmp_path / "mirror"), "uninterrupted")
-    uninterrupted = run(request, tmp_path / "uninterrupted", lambda _: None)
-    assert uninterrupted.result is not None, uninterrupted.lives[0].sentence
-    assert uninterrupted.result.rounds >= 1, "no prompt is drawn again in another order"
-
     struck = run(
-        request.model_copy(update={"training": "struck"}),
+        request_of_struck.model_copy(update={"training": "struck"}),
         tmp_path / "struck",
         lambda lives: STRIKES[len(lives)] if len(lives) < len(STRIKES) else None,
     )
     assert [life.exit_code for life in struck.lives] == [*(-signal.SIGKILL for _ in STRIKES), 0]
     assert all(life.resumed_from for life in struck.lives[1:]), "it began again"
     assert struck.result is not None
-    assert struck.result.differences(uninterrupted.result) == []
+    assert struck.result.differences(uninterrupted) == []

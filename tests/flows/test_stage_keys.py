@@ -24,6 +24,8 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "audit": ("tasks.audit.stage",),
     "sheet": ("tasks.audit.rollouts", "tasks.audit.sampling"),
     "base": ("tasks.train.sft.warm_start",),
+    "cheap": ("tasks.plan.draws",),
+    "cheap-baselines": ("tasks.plan.scoring",),
     "grpo": ("tasks.train.children.grpo",),
     "dpo": ("tasks.train.children.dpo",),
     "merge": ("tasks.policy.merge",),

@@ -19,7 +19,9 @@ from schemas.source import REPOSITORY
 from tests.answering_server import Reply, playing
 
 SCRIPTS = REPOSITORY / "infra" / "docker"
-GROUP = "projects/p/zones/z/instanceGroupManagers/tucano-l4"
+GROUP = "projects/p/regions/r/instanceGroupManagers/tucano-l4"
+ON_DEMAND = f"{GROUP}-on-demand"
+TEMPLATE = "projects/p/global/instanceTemplates/tucano-l4-1"
 # Through prctl's PR_SET_CHILD_SUBREAPER a process inherits orphans, as the first process of a container does.
 AS_FIRST = "import ctypes, os, sys; ctypes.CDLL(None).prctl(36, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
 # It ends as Prefect's does: by sending itself a SIGINT.
@@ -51,6 +53,9 @@ class Cloud:
     """The same where only those under way are asked for."""
     machines: int = 0
     """How many the instance group has."""
+    image: str = "registry/worker-l4:new"
+    told: list[dict[str, Any]] = field(default_factory=list)
+    """The events that Prefect's server was sent."""
     refusals: int = 0
     """Resizes that fail first."""
     asked: list[dict[str, Any]] = field(default_factory=list)
@@ -64,24 +69,34 @@ class Cloud:
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, object]:
         if path.startswith("/computeMetadata/v1/instance/"):
             return 200, self.metadata(path.removeprefix("/computeMetadata/v1/instance/"))
-        if (method, path) == ("GET", f"/compute/{GROUP}"):
-            return 200, {"currentActions": {"none": self.machines}}
+        if method == "GET" and path.startswith("/compute/"):
+            template = f"https://www.googleapis.com/compute/v1/{TEMPLATE}?uniqueId=7"
+            group = {"currentActions": {"none": self.machines}, "instanceTemplate": template}
+            items = [{"key": "tucano-group", "value": GROUP}, {"key": "tucano-image", "value": self.image}]
+            return 200, {"properties": {"metadata": {"items": items}}} if path.endswith(TEMPLATE) else group
+        if path == "/api/events":
+            self.told += json.loads(body)
+            return 204, {}
         if path.endswith(":access"):
             return self.secret(path.removeprefix("/secrets/").removesuffix(":access"))
         if path == "/api/flow_runs/count":
-            self.asked.append(json.loads(body))
-            states = self.asked[-1]["flow_runs"]["state"]["type"]["any_"]
-            counts = self.runs if "SCHEDULED" in states else self.under_way
-            count = counts.pop(0) if len(counts) > 1 else counts[0]
-            return (503, {}) if count is None else (200, count)
-        assert (method, path.rpartition("=")[0]) == ("POST", f"/compute/{GROUP}/resize?size")
-        return self.resize(path.rpartition("=")[2])
+            return self.count(json.loads(body))
+        named, _, size = path.removeprefix("/compute/").partition("/resize?size=")
+        assert (method, named in {GROUP, ON_DEMAND}) == ("POST", True)
+        return self.resize(size + " on demand" * (named == ON_DEMAND))
+
+    def count(self, question: dict[str, Any]) -> tuple[int, object]:
+        self.asked.append(question)
+        counts = self.runs if "SCHEDULED" in question["flow_runs"]["state"]["type"]["any_"] else self.under_way
+        count = counts.pop(0) if len(counts) > 1 else counts[0]
+        return (503, {}) if count is None else (200, count)
 
     def metadata(self, name: str) -> object:
         known = {
             "preempted": "FALSE",
             "service-accounts/default/token": {"access_token": "token"},
             "attributes/tucano-group": GROUP,
+            "attributes/tucano-hub-secret": "",
         }
         return known.get(name, f"registry/{name}")
 
@@ -138,6 +153,7 @@ def environment(cloud: Cloud, worker: str = WORKER) -> dict[str, str]:
         "L4_LOOKS_TO_GO": "3",
         "L4_LOOKS_TO_START": "3",
         "L4_LOOKS_OF_REST": "4",
+        "L4_LOOKS_FOR_SPOT": "3",
     }
 
 

@@ -19,7 +19,14 @@ INFRA = REPOSITORY / "infra"
 SCRIPTS = sorted(INFRA.rglob("*.sh"))
 DOCKERFILES = sorted(INFRA.glob("docker/*.Dockerfile"))
 COMPOSE = INFRA / "compose.yaml"
-YAML = [COMPOSE, INFRA / "work_pools.yaml", REPOSITORY / "prefect.yaml", *sorted(INFRA.glob("automations/*.yaml"))]
+BUILD = INFRA / "cloudbuild.yaml"
+YAML = [
+    COMPOSE,
+    BUILD,
+    INFRA / "work_pools.yaml",
+    REPOSITORY / "prefect.yaml",
+    *sorted(INFRA.glob("automations/*.yaml")),
+]
 # Lines as long as the code's, and no line that only says that a document begins.
 YAML_RULES = "{extends: default, rules: {line-length: {max: 130}, document-start: disable, braces: disable}}"
 BIN = Path(sys.executable).parent
@@ -85,6 +92,16 @@ def test_an_image_has_a_fixed_base_and_a_user_of_its_own_and_copies_only_files_t
             assert source == "." or any(source == name or source.startswith(f"{name}/") for name in kept), source
 
 
+def test_a_build_makes_one_image_of_a_commit_and_tags_it_so() -> None:
+    build = yaml.safe_load(BUILD.read_text(encoding="utf-8"))
+    (step,), (image,) = build["steps"], build["images"]
+    assert {f"--tag={image}", "--build-arg=COMMIT=${_COMMIT}"} <= set(step["args"])
+    assert image.endswith(":${_COMMIT}")
+    for name in ("worker-l4", "worker-cpu"):
+        text = (INFRA / "docker" / f"{name}.Dockerfile").read_text(encoding="utf-8")
+        assert "ENV TUCANO_COMMIT=$COMMIT\n" in text
+
+
 def test_every_secret_of_the_servers_comes_from_the_environment_and_is_asked_for() -> None:
     text = COMPOSE.read_text(encoding="utf-8")
     demanded = set(re.findall(r"\$\{(\w+):\?", text))
@@ -141,6 +158,9 @@ def test_a_job_of_vertex_ai_is_one_spot_l4_and_carries_no_secret() -> None:
     # What people are asked to give is all that has no default.
     examples = re.findall(r"```yaml\n(.*?)```", (INFRA / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert [set(yaml.safe_load(text)) for text in examples] == [set(variables["required"])]
+    # Of a gated model; where it is empty, none is read.
+    assert configuration["env"]["HF_TOKEN_SECRET"] == "{{ hub_token_secret }}"
+    assert variables["properties"]["hub_token_secret"]["default"] == ""
     # One after another; the V4.2 report's training took that long.
     hours = 22.6 * len(load_config("l4", []).train.seeds)
     assert variables["properties"]["maximum_run_time_hours"]["default"] > hours

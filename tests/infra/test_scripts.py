@@ -4,12 +4,14 @@ import base64
 import os
 import shutil
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from schemas.source import REPOSITORY
-from tests.infra.cloud import Cloud, environment, finish, operating_system, start
+from tests.infra.cloud import ON_DEMAND, Cloud, environment, finish, operating_system, start
 
 pytestmark = [
     pytest.mark.integration,
@@ -47,10 +49,12 @@ def test_the_l4_goes_once_no_run_has_waited_for_long_and_its_worker_has_gone_bef
     assert f"Basic {base64.b64encode(b'ana:secret').decode()}" in cloud.authorization
 
 
-def watched(cloud: Cloud) -> tuple[int, list[str], str]:
+def watched(cloud: Cloud, until: Callable[[], bool] | None = None, **variables: str) -> tuple[int, list[str], str]:
     """Let the small machine watch until the group has been resized; return its exit code, the sizes and its log."""
-    process = start("l4.sh", "wake", variables=environment(cloud))
-    assert cloud.resized.wait(timeout=60)
+    process = start("l4.sh", "wake", variables=environment(cloud) | variables)
+    while not (until or cloud.resized.is_set)():
+        assert process.poll() is None
+        time.sleep(0.02)
     process.terminate()
     code, _, log = finish(process)
     return code, cloud.lines(), log
@@ -71,6 +75,28 @@ def test_the_small_machine_sends_an_l4_away_that_did_not_go_by_itself(cloud: Clo
     assert sizes[0] == "size 0"
     assert len(cloud.asked) >= 2 * 7
     assert log.count("could not be resized to 0; trying again") == 1
+
+
+def test_no_l4_of_another_commit_is_brought_and_people_are_told(cloud: Cloud) -> None:
+    cloud.runs = [1]
+    _, sizes, _ = watched(cloud, lambda: bool(cloud.told), TUCANO_COMMIT="old")
+    assert sizes == []
+    (event, *_) = cloud.told
+    assert event["event"] == "tucano.machine"
+    assert "its image is of the commit new, and this machine's of old; build" in event["payload"]["reason"]
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_where_no_zone_has_a_spot_l4_people_are_told_and_one_on_demand_comes_if_allowed(
+    cloud: Cloud, allowed: bool
+) -> None:
+    cloud.runs = [1]
+    variables = {"L4_GROUP_ON_DEMAND": ON_DEMAND} if allowed else {}
+    enough = (lambda: "size 1 on demand" in cloud.lines()) if allowed else (lambda: len(cloud.told) == 2)
+    _, sizes, _ = watched(cloud, enough, TUCANO_COMMIT="new", **variables)
+    assert "no zone has had" in cloud.told[0]["payload"]["reason"]
+    # Two machines are never paid for.
+    assert sizes[:5] == ["size 1"] * 3 + (["size 0", "size 1 on demand"] if allowed else ["size 1"] * 2)
 
 
 def test_a_machine_whose_container_has_ended_well_leaves_the_groups_size_to_it(cloud: Cloud) -> None:

@@ -122,10 +122,7 @@ def test_an_engine_fetches_its_weights_from_a_bucket(cloud: Cloud) -> None:
     assert code == 0, log
     assert ["--model", str(fetched)] == out.splitlines()[2:4]
     found = {str(file.relative_to(fetched)): file.read_text() for file in fetched.rglob("*") if file.is_file()}
-    assert found == {
-        "config.json": "engine/config.json",
-        "parts/model.safetensors": "engine/parts/model.safetensors",
-    }
+    assert found == {"config.json": "engine/config.json", "parts/model.safetensors": "engine/parts/model.safetensors"}
 
 
 def logged(service: StorageServer) -> dict[str, list[Any]]:

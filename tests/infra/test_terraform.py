@@ -7,11 +7,15 @@ from typing import Any
 import hcl2
 
 from flows.runtime.runs import PAGES_VARIABLE
+from schemas import timeouts
+from schemas.config.profiles import known_profiles, load_config
 from schemas.source import REPOSITORY
+from tests.cases import cases_of
 
 TERRAFORM = REPOSITORY / "infra" / "terraform"
 FILES = sorted(TERRAFORM.glob("*.tf"))
 CUSTOM_ROLE = "google_project_iam_custom_role"
+ROLES = cases_of(__file__)["accounts_have_the_roles_that_they_use"]
 
 
 def blocks(sort: str, kind: str) -> dict[str, Any]:
@@ -71,36 +75,9 @@ def test_buckets_are_closed_and_that_of_the_state_never_loses_what_is_live() -> 
 
 
 def test_accounts_have_the_roles_that_they_use_and_no_keys() -> None:
-    both = {f"{CUSTOM_ROLE}.resize on project", "roles/storage.objectUser on storage_bucket"}
-    assert granted() == {
-        "server": both
-        # Only where jobs of Vertex AI are asked for.
-        | {"roles/aiplatform.user on project", "roles/iam.serviceAccountUser on service_account"},
-        "l4": both
-        | {
-            "roles/logging.logWriter on project",
-            "roles/artifactregistry.reader on artifact_registry_repository",
-            "roles/secretmanager.secretAccessor on secret_manager_secret",
-        },
-        # None of them has a role on the bucket of the state, as the test of serving shows.
-        "engine": {
-            "roles/storage.objectViewer on storage_bucket",
-            "roles/logging.logWriter on project",
-            "roles/artifactregistry.reader on artifact_registry_repository",
-        },
-        "gateway": {
-            "roles/storage.objectUser on storage_bucket",
-            "roles/secretmanager.secretAccessor on secret_manager_secret",
-        },
-        "callers": {"roles/run.invoker on cloud_run_v2_service"},
-        "operators": {
-            "roles/compute.osAdminLogin on project",
-            "roles/compute.viewer on project",
-            "roles/iap.tunnelResourceAccessor on project",
-            "roles/logging.viewer on project",
-            "roles/iam.serviceAccountUser on service_account",
-        },
-    }
+    # The server submits jobs only where those of Vertex AI are asked for. Neither of those that serve has a role on the
+    # bucket of the state, as the test of serving shows, and a build reads that of its own files alone.
+    assert granted() == {who: set(roles) for who, roles in ROLES.items()}
     accounts = blocks("resource", "google_service_account_iam_member")
     assert {name: account_of(member["service_account_id"]) for name, member in accounts.items()} == {
         "operators_log_in": "server",
@@ -108,7 +85,9 @@ def test_accounts_have_the_roles_that_they_use_and_no_keys() -> None:
     }
     assert blocks("resource", "google_service_account_key") == {}
     custom = blocks("resource", CUSTOM_ROLE)["resize"]["permissions"]
-    assert {unquoted(name).rpartition(".")[0] for name in custom} == {"compute.instanceGroupManagers"}
+    assert {unquoted(name).removeprefix("compute.") for name in custom} == {
+        *("instanceGroupManagers.get", "instanceGroupManagers.update", "instanceTemplates.get")
+    }
 
 
 def test_terraforms_state_holds_no_secret() -> None:
@@ -124,13 +103,48 @@ def test_start_up_scripts_read_only_the_values_that_terraform_sets() -> None:
         script = (TERRAFORM / "scripts" / file).read_text(encoding="utf-8")
         given = {unquoted(name) for name in machine["metadata"] if unquoted(name).startswith("tucano-")}
         assert set(re.findall(r"attribute (tucano-[\w-]+)", script)) == given
-        assert (f'--env {PAGES_VARIABLE}="$mlflow_pages"' in script) == (machine is template)
+        for option in (f'--env {PAGES_VARIABLE}="$mlflow_pages"', '--env HF_TOKEN_SECRET="$hub_secret"'):
+            assert (option in script) == (machine is template)
     assert unquoted(blocks("variable", "")["mlflow_pages"]["default"]) == "http://localhost:5000"
+
+
+def test_each_process_has_ended_before_what_would_end_it() -> None:
+    """A child before its parent kills it, that before Docker does, and that before the machine is off."""
+    script = (TERRAFORM / "scripts" / "l4-startup.sh").read_text(encoding="utf-8")
+    (container,) = map(float, re.findall(r"--stop-timeout (\d+)", script))
+    assert container == timeouts.CONTAINER_SECONDS
+    child, parent = timeouts.CHILD_SECONDS, timeouts.PARENT_SECONDS
+    assert child < parent < parent + timeouts.AFTER_CHILD_SECONDS < container < timeouts.MACHINE_SECONDS
+    assert container > timeouts.COMMAND_SECONDS
+    # All of them where the machine's announcement comes before the signal, by as much as its template asks for.
+    (named,) = hcl2.loads((TERRAFORM / "l4.tf").read_text(encoding="utf-8"))["locals"]
+    scheduling = blocks("resource", "google_compute_instance_template")["l4"]["scheduling"]
+    assert "preemption_notice_duration" in str(scheduling)
+    for profile in (name for name in known_profiles() if name.startswith("l4")):
+        given = load_config(profile).train.preemption
+        assert given.notice_seconds == named["notice"] == timeouts.NOTICE_SECONDS, profile
+        assert given.seconds < timeouts.NOTICE_SECONDS - timeouts.NOTICE_RESERVE_SECONDS
+
+
+def test_an_l4_comes_from_any_zone_of_a_region_of_the_european_union_by_an_image_of_a_commit() -> None:
+    variables = {name: body.get("default") for name, body in blocks("variable", "").items()}
+    region = unquoted(variables["region"])
+    assert region.startswith("europe-")
+    zones = [unquoted(zone) for zone in variables["l4_zones"]]
+    assert len(zones) > 1
+    assert {zone.rpartition("-")[0] for zone in [*zones, unquoted(variables["zone"])]} == {region}
+    # A tag such as `latest` would say nothing of what a machine gets.
+    assert variables["image_tag"] is None
+    # Without these two Google spreads machines evenly, and waits for a zone that has none.
+    group = blocks("resource", "google_compute_region_instance_group_manager")["l4"]
+    assert unquoted(group["distribution_policy_target_shape"]) == "ANY"
+    assert unquoted(group["update_policy"][0]["instance_redistribution_type"]) == "NONE"
 
 
 def test_a_machine_that_serves_reaches_none_of_the_checkpoints() -> None:
     members = blocks("resource", "google_storage_bucket_iam_member")
     on = {name: str(body["bucket"]) for name, body in members.items()}
+    assert "bucket.builds" in on["build_reads"]
     assert {name for name in on if "bucket.serving[0]" in on[name]} == {"server_serves", "engine_reads", "gateway_logs"}
     assert "google_service_account" in str(members["objects"])
     assert not re.search(r"google_service_account\.(engine|gateway)\b", str(members["objects"]))

@@ -54,11 +54,7 @@ def test_a_file_that_another_command_changes_is_waited_for_and_then_said_to_be_i
 ) -> None:
     monkeypatch.setattr(disk, "SECONDS_TO_WAIT", 0.05)
     file = tmp_path / "sheet.csv"
-    with (
-        locked(file),
-        pytest.raises(Interrupted, match=r"sheet\.csv is in use .* run the same"),
-        locked(file),
-    ):
+    with locked(file), pytest.raises(Interrupted, match=r"sheet\.csv is in use .* run the same"), locked(file):
         pass
     with locked(file):
         pass

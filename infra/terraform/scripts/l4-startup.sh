@@ -50,6 +50,7 @@ prefect=$(attribute tucano-prefect)
 prefect_secret=$(attribute tucano-prefect-secret)
 mlflow_secret=$(attribute tucano-mlflow-secret)
 mlflow_pages=$(attribute tucano-mlflow-pages)
+hub_secret=$(attribute tucano-hub-secret)
 group=$(attribute tucano-group)
 mkdir -p "$HOME"
 
@@ -69,8 +70,8 @@ patiently docker pull "$image"
 work() { # runs the container until it ends, and says whether it ended well
     # The one of before, where this machine was stopped and started.
     docker rm --force tucano >/dev/null 2>&1 || true
-    # 25 seconds to end: Google gives a Spot machine 30. With the host's network the metadata server answers as everywhere.
-    docker run --detach --name tucano --stop-timeout 25 --network host --shm-size 4g \
+    # CONTAINER_SECONDS of schemas/timeouts.py. With the host's network the metadata server answers as everywhere.
+    docker run --detach --name tucano --stop-timeout 28 --network host --shm-size 4g \
         --volume "$DRIVER/lib64:/usr/local/nvidia/lib64:ro" \
         --volume "$DRIVER/bin:/usr/local/nvidia/bin:ro" \
         --device /dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm \
@@ -80,6 +81,7 @@ work() { # runs the container until it ends, and says whether it ended well
         --env MLFLOW_TRACKING_USERNAME=worker \
         --env MLFLOW_TRACKING_PASSWORD_SECRET="$mlflow_secret" \
         --env MLFLOW_PAGES="$mlflow_pages" \
+        --env HF_TOKEN_SECRET="$hub_secret" \
         --env L4_GROUP="$group" \
         "$image" &&
         [[ $(docker wait tucano) == 0 ]]

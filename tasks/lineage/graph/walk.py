@@ -160,7 +160,7 @@ class Walker:
 
     def _rows_of(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         rows: dict[str, tuple[str, ...]] = {}
-        datasets = {dataset for key in keys if (dataset := self._dataset_of(key)) is not None}
+        datasets = {dataset for key in keys if (dataset := self.dataset_of(key)) is not None}
         for folder in map(self._inventory.folder, sorted(datasets)):
             for split in SPLITS:
                 with suppress(OSError, PolarsError):
@@ -168,7 +168,7 @@ class Walker:
                     rows[split] = (*rows.get(split, ()), *ids)
         return rows
 
-    def _dataset_of(self, key: str) -> str | None:
+    def dataset_of(self, key: str) -> str | None:
         """Return the dataset from which an artifact or a version was made, through its policy."""
         version = next((each for each in self._versions if each.key == key), None)
         record = self._inventory.records.get(key if version is None else version.policy)

@@ -2,7 +2,7 @@
 
 GGUF has no pre-tokenizer, only the name of one that llama.cpp knows, so a tokenizer that splits texts by other rules
 cannot be written. Two families can: byte-level BPE (Qwen's, and the stand-in's), and SentencePiece's BPE with bytes for
-unknown characters (Tucano2's).
+unknown characters (Tucano2's). Their pre-tokenizers tell them apart: a byte-level one may name byte_fallback too.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from schemas.errors import InputError
-from tasks.policy.generate import Message
+from tasks.policy.generate import Message, render
 from tasks.policy.load import load_tokenizer
 from tasks.policy.published import ANSWER, QUESTION, TURN
 from tasks.serve.served_model import Decoding
@@ -38,6 +38,8 @@ SPLITS: Final[Mapping[str, tuple[str, ...]]] = {"gpt-2": (WORDS,), "smollm": (r"
 """Expressions that split a text, one after the other, by the name that llama.cpp knows a pre-tokenizer by."""
 NORMALIZERS: Final = frozenset({"NFC"})
 """Normalizers that a byte-level tokenizer may have: llama.cpp reads the text as it is, which ours is already."""
+BLOCKS: Final = {"endgeneration": "endif", "generation": "if true"}
+"""What stands in GGUF for a chat template's tags around what is trained on, which not every reader knows."""
 REMEDY: Final = "export it with --format safetensors"
 
 
@@ -138,10 +140,12 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
     if len(tokenizer) > rows:
         raise InputError(f"the tokenizer has {len(tokenizer)} tokens, and the model {rows}; give the model's own")
     template = str(tokenizer.chat_template)
+    for tag, block in BLOCKS.items():
+        template = re.sub(rf"(\{{%[-+]?\s*){tag}\b", rf"\1{block}", template)
     if tokenizer.bos_token_id is None and "bos_token" in template:
         raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {REMEDY}")
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
-    pieces = bool(bpe.get("byte_fallback"))
+    pieces = _has_pieces(rules)
     tokens, types = _tokens(tokenizer, rows, pieces=pieces)
     ends = {f"{end}_token_id": getattr(tokenizer, f"{end}_token_id") for end in ("eos", "bos", "pad", "unk")}
     return {
@@ -159,6 +163,12 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
         "add_eos_token": False,
         "chat_template": template,
     }
+
+
+def _has_pieces(rules: Mapping[str, Any]) -> bool:
+    """Return whether a BPE's tokens are SentencePiece's, which are text, and not bytes in GPT-2's alphabet."""
+    in_bytes = any(step["type"] == "ByteLevel" for step in _steps(rules["pre_tokenizer"], "pretokenizers"))
+    return bool(rules["model"].get("byte_fallback")) and not in_bytes
 
 
 def _tokens(tokenizer: "PreTrainedTokenizerBase", rows: int, *, pieces: bool) -> tuple[list[str], list[int]]:
@@ -182,9 +192,7 @@ def _tokens(tokenizer: "PreTrainedTokenizerBase", rows: int, *, pieces: bool) ->
 
 def _scores(tokens: Sequence[str], merges: Sequence[tuple[str, ...]]) -> list[float]:
     """Return scores that merge in the order of the merges: SentencePiece merges the pair whose token scores highest."""
-    ranks: dict[str, int] = {}
-    for rank, pair in enumerate(merges):
-        ranks.setdefault("".join(pair), rank)
+    ranks = {"".join(pair): rank for rank, pair in reversed([*enumerate(merges)])}  # Of equal ones the first.
     return [-float(ranks.get(token, len(merges))) for token in tokens]
 
 
@@ -206,6 +214,8 @@ def _pre_tokenizer(rules: Mapping[str, Any]) -> str:
         else:
             found.append("")
     name = next((name for name, expressions in SPLITS.items() if tuple(found) == expressions), None)
+    if not found:
+        raise InputError(f"the tokenizer merges whole texts, and llama.cpp splits each into words first; {REMEDY}")
     if name is None or not normalizers <= NORMALIZERS or not any(step["type"] == "ByteLevel" for step in steps):
         kinds = ", ".join([*sorted(normalizers), *(step["type"] for step in steps)])
         raise InputError(f"the tokenizer splits texts by rules that GGUF has no name for ({kinds}); {REMEDY}")
@@ -235,10 +245,7 @@ def modelfile(
     from transformers import AutoConfig
 
     tokenizer, config = load_tokenizer(weights), AutoConfig.from_pretrained(weights)
-    first, turn = (
-        str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=to_answer))
-        for messages, to_answer in ((QUESTION, True), (TURN, False))
-    )
+    first, turn = render(tokenizer, QUESTION), render(tokenizer, TURN, to_answer=False)
     parts, end = re.split("|".join(message["content"] for message in QUESTION), first), turn.rpartition(ANSWER)[2]
     if len(parts) != 3 or any(sign in first + end for sign in ("{{", '"""')):
         return None
@@ -269,7 +276,7 @@ def _reads_as(config: Any, tokenizer: "PreTrainedTokenizerBase", texts: Sequence
         return True
     rules: Any = tokenizer
     other = Tokenizer.from_str(rules.backend_tokenizer.to_str())
-    if json.loads(other.to_str())["model"].get("byte_fallback"):
+    if _has_pieces(json.loads(other.to_str())):
         return False
     in_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     other.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(QWEN_WORDS), "isolated"), in_bytes])

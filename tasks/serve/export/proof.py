@@ -19,7 +19,7 @@ from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.generate import COLD, Completion, Message, as_messages, generate
+from tasks.policy.generate import COLD, Completion, Message, as_messages, generate, render
 from tasks.policy.load import load_tokenizer
 from tasks.serve.export.gguf_file import Precision
 
@@ -65,12 +65,12 @@ class Original:
 
     def rewards_of(self, answers: Sequence[Completion]) -> list[float | None]:
         """Return each answer's reward; None where nothing is known of the right one."""
-        return [self._reward(row, answer) for row, answer in zip(self.rows, answers, strict=True)]
-
-    def _reward(self, row: PromptRow, answer: Completion) -> float | None:
-        if not knows_anything(row.reference) or (row.task == "sql_qa" and self.databases is None):
-            return None
-        return score_rollout(answer.as_rollout(row), self.databases).reward
+        return [
+            score_rollout(answer.as_rollout(row), self.databases).reward
+            if knows_anything(row.reference) and (row.task != "sql_qa" or self.databases is not None)
+            else None
+            for row, answer in zip(self.rows, answers, strict=True)
+        ]
 
     def answers_of(self, model: Any, progress: Progress) -> list[Completion]:
         """Return a model's most likely answers to the rows' prompts, drawn by transformers."""
@@ -109,7 +109,7 @@ def ask_original(
     tokenizer = load_tokenizer(weights)
     asked = [*((row.system, row.prompt) for row in rows), *(("Responda.", probe) for probe in PROBES)]
     conversations = [as_messages(system, prompt) for system, prompt in asked]
-    texts = _rendered(tokenizer, conversations)
+    texts = [render(tokenizer, messages) for messages in conversations]
     unasked = Original(tokenizer, rows, conversations, texts, databases, longest)
     answered = replace(unasked, answers=unasked.answers_of(model, progress))
     return replace(answered, log_probabilities=answered.weighed_by(model))
@@ -128,12 +128,6 @@ def placed(model: Any) -> Any:
     import torch
 
     return model.to("cuda:0") if torch.cuda.is_available() else model
-
-
-def _rendered(tokenizer: "PreTrainedTokenizerBase", conversations: Sequence[list[Message]]) -> list[str]:
-    """Return conversations as the chat template writes them, up to the answer."""
-    template = tokenizer.apply_chat_template
-    return [str(template(messages, tokenize=False, add_generation_prompt=True)) for messages in conversations]
 
 
 class ExportProof(BaseModel):
@@ -182,15 +176,14 @@ def prove_folder(original: Original, folder: Path, progress: Progress) -> Export
     """Prove a folder of safetensors."""
     from transformers import AutoTokenizer
 
-    name = "the model"
     try:
         model, tokenizer = load_exact(folder), AutoTokenizer.from_pretrained(folder)
     except Exception as error:
         raise _unreadable(folder, error) from error
-    _require_same_tokens(name, original, tokenizer)
+    _require_same_tokens("the model", original, tokenizer)
     end, found = original.tokenizer.eos_token_id, model.generation_config.eos_token_id
     if found != end:
-        raise GateRefused(f"{name} ends an answer with token {found}, and the version with {end}; {REMEDY}")
+        raise GateRefused(f"the model ends an answer with token {found}, and the version with {end}; {REMEDY}")
     return _proof(original, ".", model, "transformers", EXACT, progress)
 
 
@@ -220,7 +213,7 @@ def _unreadable(file: Path, error: Exception) -> GateRefused:
 
 def _require_same_tokens(name: str, original: Original, tokenizer: Any) -> None:
     """Require that a tokenizer writes every prompt as training did, and reads it as the same tokens."""
-    texts = _rendered(tokenizer, original.conversations)
+    texts = [render(tokenizer, messages) for messages in original.conversations]
     for number, (own, found) in enumerate(zip(original.texts, texts, strict=True), start=1):
         which = f"prompt {number} of {len(texts)}"
         if own != found:

@@ -44,7 +44,7 @@ class DailyFile:
 
     def __init__(self, folder: Path, *, days: int) -> None:
         """Take the folder for this process, and make it where missing; files are kept for so many days."""
-        self._folder, self._days = folder, days
+        self.folder, self._days = folder, days
         self._file: int | None = None
         self._day = date.min
         try:
@@ -79,11 +79,11 @@ class DailyFile:
         self._lock.release()
 
     def _of_day(self, day: date) -> int:
-        path = self._folder / f"{day:%Y-%m-%d}{SUFFIX}"
+        path = self.folder / f"{day:%Y-%m-%d}{SUFFIX}"
         if self._file is None or day != self._day or not _is_at(path, self._file):
             self._forget_file()
             first = f"{day - timedelta(days=self._days):%Y-%m-%d}"
-            for old in self._folder.glob(f"20??-??-??{SUFFIX}"):
+            for old in self.folder.glob(f"20??-??-??{SUFFIX}"):
                 if old.stem < first:
                     old.unlink(missing_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)

@@ -20,7 +20,7 @@ from tasks.serve.engine_client import EngineQuestion, EngineRefused, EngineUnava
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, ServedAnswer
 from tasks.serve.gateway.limits import RequestRefused
 from tasks.serve.gateway.requests import Answered, ShopQuestion
-from tasks.serve.served_model import CUT_OFF
+from tasks.serve.served_model import CHAMPION, CUT_OFF, Answerer
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
 SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -80,9 +80,9 @@ class AnswerService:
     @property
     def tasks(self) -> list[TaskName]:
         """Tasks that are answered."""
-        return [task for task in TASK_NAMES if self._refusal(task) is None]
+        return [task for task in TASK_NAMES if self._refusal(self.deployment, task) is None]
 
-    async def answer(self, question: ShopQuestion) -> Answered:
+    async def answer(self, question: ShopQuestion, by: Answerer = CHAMPION) -> Answered:
         """Wait for a place in the queue, and answer a question; `RequestRefused` says why there is no answer."""
         if self.requests_inside >= self._config.concurrency + self._config.queue:
             sentence = f"{self.requests_inside} requests are under way; try again later"
@@ -90,19 +90,19 @@ class AnswerService:
         self.requests_inside += 1
         try:
             async with asyncio.timeout(self._config.deadline_seconds):
-                return await self._answer(question, time.monotonic(), datetime.now(UTC))
+                return await self._answer(question, by, time.monotonic(), datetime.now(UTC))
         except TimeoutError:
             sentence = f"no answer within {self._config.deadline_seconds:g} seconds; try again later"
             raise RequestRefused(504, "deadline", sentence, retry_after=1) from None
         finally:
             self.requests_inside -= 1
 
-    async def _answer(self, question: ShopQuestion, began: float, arrived: datetime) -> Answered:
+    async def _answer(self, question: ShopQuestion, by: Answerer, began: float, arrived: datetime) -> Answered:
         async with self._places:
             while True:
-                if refusal := self._refusal(question.row.task):
+                deployment = self._deployment(by, question.row.task)
+                if refusal := self._refusal(deployment, question.row.task):
                     raise refusal
-                deployment = self.deployment
                 try:
                     with deployment.answering():
                         answered = await self._answer_by(deployment, question, began)
@@ -144,12 +144,19 @@ class AnswerService:
         elif error is None and was_away:
             _log.warning("the engine of %s answers again", name)
 
-    def _refusal(self, task: TaskName) -> RequestRefused | None:
+    def _deployment(self, by: Answerer, task: TaskName) -> DeployedVersion:
+        """Return what answers a task by a name; the version that serves may be another by the next request."""
+        found = self.deployment if by == CHAMPION else self.deployment.beside.get(by)
+        if found is None or (by == BAG_OF_WORDS and task not in found.model.bags):
+            raise RequestRefused(422, "not_beside", f"no {by} answers {task} here; ask the champion", param="by")
+        return found
+
+    def _refusal(self, deployment: DeployedVersion, task: TaskName) -> RequestRefused | None:
         """Return why a task is not answered; None where it is."""
         if task in self._config.refuse:
             sentence = f"{task} is not answered here: serve.refuse names it; ask another model"
             return RequestRefused(422, "task_refused", sentence)
-        not_learned = self.deployment.model.refusal(task)
+        not_learned = deployment.model.refusal(task)
         return None if not_learned is None else RequestRefused(422, "task_not_learned", not_learned)
 
     def _log_line(self, question: ShopQuestion, answered: Answered, arrived: datetime) -> None:

@@ -21,6 +21,7 @@ from schemas.documents import Feedback
 from schemas.faults import first_fault, shown_place
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
+from tasks.serve.by_hand.routes import try_router
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
 from tasks.serve.gateway.answering import AnswerService, Metrics
 from tasks.serve.gateway.limits import RequestLimits, RequestRefused
@@ -33,6 +34,7 @@ from tasks.serve.gateway.requests import (
     unknown_model,
 )
 from tasks.serve.questions import asked_row
+from tasks.serve.served_model import CHAMPION, Answerer
 
 DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns what
 holds of the answer; `/v1/chat/completions` is OpenAI's, for one question at a time."""
@@ -84,6 +86,7 @@ def build_app(
         app.post(f"/v1/tasks/{name}", tags=["tasks"], summary=summary, operation_id=name)(endpoint)
     app.include_router(_openai(answering, config, model_name))
     app.include_router(_operation(answering, metrics, feedback, scrub_reference))
+    app.include_router(try_router(answering, feedback.folder.parent))
     _refuse_in_one_form(app, metrics)
     app.add_middleware(
         RequestLimits,
@@ -97,9 +100,9 @@ def build_app(
 
 
 def _task_endpoint(name: TaskName, answering: AnswerService, config: ServeConfig) -> Callable[..., Any]:
-    async def answer(inputs: Any, guided: bool | None = None) -> TaskReply:
+    async def answer(inputs: Any, guided: bool | None = None, by: Answerer = CHAMPION) -> TaskReply:
         row = asked_row(name, TASKS[name].system, inputs.prompt(TASKS[name].instruction))
-        answered = await answering.answer(ShopQuestion(row, config.guided if guided is None else guided))
+        answered = await answering.answer(ShopQuestion(row, config.guided if guided is None else guided), by)
         return TaskReply(
             request_id=answered.request_id,
             task=name,
@@ -251,7 +254,8 @@ def _refuse_in_one_form(app: FastAPI, metrics: Metrics) -> None:
 
     @app.exception_handler(HTTPException)
     async def refuse_path(request: Request, error: HTTPException) -> Response:
-        return answer(request, RequestRefused(error.status_code, "no_such_request", str(error.detail)))
+        hint = f"; the tasks are {', '.join(TASK_NAMES)}" if error.status_code == 404 else ""
+        return answer(request, RequestRefused(error.status_code, "no_such_request", f"{error.detail}{hint}"))
 
     @app.exception_handler(RequestValidationError)
     async def refuse_body(request: Request, error: RequestValidationError) -> Response:

@@ -25,7 +25,7 @@ from tasks.serve.gateway.disconnects import answer_while_connected
 KINDS: Final = {401: "authentication", 403: "permission", 404: "not_found", 408: "timeout", 429: "rate_limit"}
 """OpenAI's `type` of an error by its status; `server_error` from 500 on, `invalid_request_error` for any other."""
 TWO_LENGTHS: Final = "two_lengths"
-OPEN_PATHS: Final = frozenset({"/health", "/healthz", "/readyz", "/openapi.json"})
+OPEN_PATHS: Final = frozenset({"/", "/health", "/healthz", "/readyz", "/openapi.json"})
 """Paths that need no token: they tell nothing of anybody."""
 SHORTEST_TOKEN: Final = 16
 """Characters; a shorter one can be guessed."""

@@ -253,14 +253,11 @@ class ChatCompletionRequest(_Request):
             raise RequestRefused(422, "form_not_given", sentence, param="stop")
 
     def _task(self, names: tuple[str, ...], system: str) -> TaskName:
-        task = tasks_by_name(names).get(self.model)
-        if task is not None:
-            return task
-        if self.model not in names:
+        by_name, by_system = tasks_by_name(names), {TASKS[task].system: task for task in TASK_NAMES}
+        if self.model not in {*names, *by_name}:
             raise unknown_model(self.model)
-        for task in TASK_NAMES:
-            if system == TASKS[task].system:
-                return task
+        if task := by_name.get(self.model) or by_system.get(system):
+            return task
         sentence = f"nothing says which task is asked; name the model {names[0]}/TASK, or send a task's system prompt"
         raise RequestRefused(404, "unknown_model", sentence, param="model")
 

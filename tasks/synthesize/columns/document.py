@@ -124,9 +124,9 @@ def profile_text(planned: Sequence[TaskPlan], confirmed: Sequence[TaskPlan], col
         sizes = {each.task: (max(2, int(share * each.different)), int(times * rows(each.task))) for each in trained}
         return _by_task({task: min(size) for task, size in sizes.items()})
 
-    per_step = local.train.prompts_per_step
+    batch = local.warm_start.batch_size
     prompts = int((1 - local.curate.held_out_share) * sum(each.different for each in planned))
-    steps = max(local.train.max_steps, -(-prompts // per_step))
+    steps = max(local.warm_start.steps, -(-prompts // batch))
     fewest = min((each.different for each in trained), default=FEWEST)
     lines = [
         "# Profile for your own files, written by `tucano init`: what differs from infra/profiles/local.toml.",
@@ -144,11 +144,9 @@ def profile_text(planned: Sequence[TaskPlan], confirmed: Sequence[TaskPlan], col
         f"validation_per_task = {held_out(_VALIDATED, local.curate.validation_rows)}",
         f"test_per_task = {held_out(_TESTED, local.curate.test_rows)}",
         "",
-        "[train]",
-        f"# One epoch: {per_step} prompts a step, of about {prompts:,} that are left to train on.",
-        f"max_steps = {steps}",
-        "# Ten times in all; where four in a row bring nothing, training ends.",
-        f"evaluate_every = {max(local.train.evaluate_every, steps // 10)}",
+        "[warm_start]",
+        f"# One epoch at least: {batch} prompts a step, of about {prompts:,} that are left to train on.",
+        f"steps = {steps}",
         "",
         "[train.preflight]",
         "# What is left of the smallest task for training.",

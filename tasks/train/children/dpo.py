@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
-from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.commerce.registry import score_beside
@@ -23,9 +22,6 @@ from tasks.train.grpo.recipe import dpo_arguments, pairs_per_pass
 from tasks.train.prompt_source import PromptSource
 from tasks.train.resume.state_files import PREFERENCES, read_state
 from tasks.train.stage import StartedTraining, TrainingInputs, train
-
-if TYPE_CHECKING:
-    from tasks.train.grpo.rewards import ComponentRewards
 
 PAIRS_FILE: Final = "pairs.json"
 
@@ -110,15 +106,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     config = inputs.request.config
     preferences = Preferences()
     if inputs.checkpoint is None:
-        preferences.pairs = preferred(
-            config,
-            inputs.rows,
-            inputs.rewards,
-            inputs.trainable.model,
-            inputs.trainable.tokenizer,
-            inputs.request.seed,
-            inputs.channel.progress,
-        )
+        preferences.pairs = preferred(inputs)
         require_pairs(len(preferences.pairs), config)
     else:
         preferences.load_state_dict(read_state(inputs.checkpoint, PREFERENCES))
@@ -167,27 +155,20 @@ def as_training_set(pairs: Sequence[PreferencePair]) -> Any:
     )
 
 
-def preferred(
-    config: TrainConfig,
-    rows: Sequence[PromptRow],
-    rewards: "ComponentRewards",
-    model: Any,
-    tokenizer: Any,
-    seed: int,
-    progress: Progress = silent,
-) -> list[PreferencePair]:
-    """Let a policy answer training prompts in their natural mix, and pair its answers."""
-    asked = PromptSource(rows, seed).draw(min(config.preferences.prompts, len(rows)))
+def preferred(inputs: TrainingInputs) -> list[PreferencePair]:
+    """Let the policy answer training prompts in their natural mix, and pair its answers."""
+    config, rewards, seed = inputs.request.config, inputs.rewards, inputs.request.seed
+    asked = PromptSource(inputs.rows, seed).draw(min(config.preferences.prompts, len(inputs.rows)))
     each = [row for row in asked for _ in range(config.generations)]
     completions = generate(
-        model.eval(),
-        tokenizer,
+        inputs.trainable.model.eval(),
+        inputs.trainable.tokenizer,
         [as_messages(row.system, row.prompt) for row in each],
         temperature=config.temperature,
         max_tokens=config.max_completion_tokens,
         batch_size=config.completions_per_step,
         seed=seed,
-        progress=progress,
+        progress=inputs.channel.progress,
     )
     scores = score_beside(rewards.score(each, completions), rewards.spec)
     answers = [

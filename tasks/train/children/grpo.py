@@ -41,8 +41,6 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     )
     parts: dict[str, Stateful] = {SAMPLING: trainer, ROLLOUTS_FOLDER: rollouts}
     drawn_by = trainer.rollout_generator.engine
-    by = "our engine" if drawn_by == "ours" else drawn_by
-    inputs.channel.progress(0, request.config.max_steps, f"rollouts are drawn by {by}")
     return StartedTraining(trainer, parts=parts, write=rollouts.write, summary=lambda: {"rollouts_drawn_by": drawn_by})
 
 

@@ -15,7 +15,7 @@ from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_version
 from tasks.policy.control_tokens import control_tokens_of
-from tasks.policy.generate import Message, as_messages
+from tasks.policy.generate import Message, as_messages, render, tokens_of
 from tasks.policy.published import end_turns_with_eos, read_tokenizer, require_decoder
 from tasks.train.preflight.check import Check, checked
 
@@ -52,21 +52,20 @@ def require_audit(folder: Path, spec: SpecName, tasks: Iterable[TaskName]) -> Au
     return record
 
 
-def render(tokenizer: Any, messages: list[Message], *, to_answer: bool) -> str:
-    """Render a conversation with the chat template; `to_answer` ends it where an answer begins."""
-    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=to_answer))
-
-
 def _template_fault(tokenizer: Any) -> str | None:
     question = render(tokenizer, TURN[:-1], to_answer=False)
-    asked = render(tokenizer, TURN[:-1], to_answer=True)
+    asked = render(tokenizer, TURN[:-1])
     answered = render(tokenizer, TURN, to_answer=False)
     if not 0 <= question.find(SYSTEM) < question.find(QUESTION):
         return "it does not show the system text and then the user's"
     if not asked.startswith(question) or asked == question:
         return "it does not open the assistant's turn"
-    if not answered.startswith(asked) or ANSWER not in answered[len(asked) :]:
+    if not answered.startswith(asked) or not answered[len(asked) :].lstrip().startswith(ANSWER):
         return "a rendered prompt does not end where the answer begins"
+    # Bytes that are merged over whole texts may join the template's last line feed with an answer's first word.
+    asked_ids, answered_ids = (tokenizer.encode(text, add_special_tokens=False) for text in (asked, answered))
+    if answered_ids[: len(asked_ids)] != asked_ids:
+        return "the end of a prompt and the start of an answer are one token, which no sampling could continue"
     return None
 
 
@@ -79,8 +78,7 @@ def check_tokenizer(tokenizer: Any) -> list[Check]:
     template, padding = _template_fault(tokenizer), _padding_fault(tokenizer)
     control = control_tokens_of(tokenizer)
     found, own = (
-        Counter(tokenizer.encode(render(tokenizer, as_messages(text, text), to_answer=True)))
-        for text in (f"a {' a '.join(control)} a", "a")
+        Counter(tokens_of(tokenizer, as_messages(text, text))) for text in (f"a {' a '.join(control)} a", "a")
     )
     kept = [token for token in control if found[number := tokenizer.convert_tokens_to_ids(token)] > own[number]]
     after = tokenizer.encode(render(tokenizer, TURN, to_answer=False).rpartition(ANSWER)[2], add_special_tokens=False)
@@ -122,13 +120,13 @@ def read_fit_tokenizer(policy: PolicyConfig, template: str | None) -> Any:
     return tokenizer
 
 
-def _tokens_of(tokenizer: Any, row: PromptRow) -> int:
-    return len(tokenizer.encode(render(tokenizer, as_messages(row.system, row.prompt), to_answer=True)))
+def _length(tokenizer: Any, row: PromptRow) -> int:
+    return len(tokens_of(tokenizer, as_messages(row.system, row.prompt)))
 
 
 def longest_prompt(tokenizer: Any, rows: Sequence[PromptRow]) -> PromptRow:
     """Return the prompt with the most tokens, chat template included; the first of equals."""
-    return max(rows, key=lambda row: _tokens_of(tokenizer, row))
+    return max(rows, key=lambda row: _length(tokenizer, row))
 
 
 def check_prompt_budget(
@@ -136,7 +134,7 @@ def check_prompt_budget(
 ) -> Check:
     """Check that no prompt exceeds its limit, and that the longest completion fits behind it."""
     most = min(max_prompt_tokens, context - recipe.max_completion_tokens)
-    lengths = [_tokens_of(tokenizer, row) for row in rows]
+    lengths = [_length(tokenizer, row) for row in rows]
     over = sum(length > most for length in lengths)
     measured = f"{over} of {len(rows)} prompts are over, the longest with {max(lengths)} tokens"
     sizes: dict[str, Any] = {"prompt": max_prompt_tokens, "completion": recipe.max_completion_tokens}

@@ -16,7 +16,7 @@ from schemas.config.train_sections import PreflightSection
 from schemas.disk import scratch_folder
 from schemas.progress import Progress
 from schemas.tables.prompts import PromptRow
-from tasks.policy.generate import as_messages
+from tasks.policy.generate import as_messages, tokens_of
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import inputs
 from tasks.train.preflight.answers import answer, check_answers, check_generation_settings
@@ -46,14 +46,15 @@ def preflight(
 ) -> tuple[Check, ...]:
     """Check a training that has not begun; return every check, in order. The trainer stays as it is."""
     recipe, limits, seed = request.config, request.config.preflight, request.seed
-    context, most = trainer.model.config.max_position_embeddings, request.max_prompt_tokens
+    said, most = trainer.model.config.max_position_embeddings, request.max_prompt_tokens
+    context = min(said, request.context or said)
     with unchanged(trainer):
         torch.manual_seed(seed)
         # In the modes in which it generates and learns while it trains.
         trainer.model.train()
         asked = inputs.choose_rows(rows, limits.prompts, seed)
-        text = inputs.render(tokenizer, as_messages(asked[0].system, asked[0].prompt), to_answer=True)
-        ids = torch.tensor([tokenizer.encode(text)], device=trainer.model.device)
+        question = as_messages(asked[0].system, asked[0].prompt)
+        ids = torch.tensor([tokens_of(tokenizer, question)], device=trainer.model.device)
         with torch.no_grad():
             # Sampling from logits that are not finite crashes.
             finite = bool(torch.isfinite(trainer.model(input_ids=ids).logits).all())

@@ -26,7 +26,11 @@ def adapter_weights(model: Any) -> dict[str, Any]:
 
 def adapter_config(model: Any) -> dict[str, Any]:
     """Return a PEFT model's configuration without run-dependent details: set order, local paths."""
-    values: dict[str, Any] = json.loads(json.dumps(model.peft_config["default"].to_dict(), default=_as_json))
+
+    def as_json(value: Any) -> Any:
+        return sorted(value) if isinstance(value, set | frozenset) else getattr(value, "value", str(value))
+
+    values: dict[str, Any] = json.loads(json.dumps(model.peft_config["default"].to_dict(), default=as_json))
     return values | {"base_model_name_or_path": None, "inference_mode": True}
 
 
@@ -50,8 +54,3 @@ def load_adapter_weights(model: Any, folder: Path) -> None:
         raise ValueError(
             f"the adapter in {folder} has other weights than the model's: {missing or loaded.unexpected_keys}"
         )
-
-
-def _as_json(value: Any) -> Any:
-    """Convert a set to a list, and an enumeration to its value."""
-    return sorted(value) if isinstance(value, set | frozenset) else getattr(value, "value", str(value))

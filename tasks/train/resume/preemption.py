@@ -14,6 +14,8 @@ import urllib.parse
 import urllib.request
 from typing import Final
 
+from schemas.timeouts import NOTICE_RESERVE_SECONDS
+
 SECONDS_OF_A_POLL: Final = 300
 SECONDS_BETWEEN_FAILURES: Final = 5.0
 SECONDS_BETWEEN_ANSWERS: Final = 1.0  # Pause between requests to a server that does not wait.
@@ -25,12 +27,14 @@ logger = logging.getLogger(__name__)
 
 
 class Preemption:
-    """Notice that this process has to stop, and the time left."""
+    """Notice that this process has to stop, and the time left, also of the step under way."""
 
-    def __init__(self, seconds: float, notice_url: str | None = None) -> None:
+    def __init__(self, seconds: float, notice_url: str | None = None, notice_seconds: float = 0.0) -> None:
         self.seconds = seconds
+        self._announced_seconds = max(seconds, notice_seconds - NOTICE_RESERVE_SECONDS)
         self._notice_url = notice_url
-        self._deadline = float("inf")
+        self._deadline = self._announced_deadline = float("inf")
+        self._step_began, self._lasted = float("inf"), tuple[float, ...]()
         self.noticed = threading.Event()
         """Set when the process has to stop."""
         self.announced = False
@@ -43,7 +47,7 @@ class Preemption:
             threading.Thread(target=self._poll, args=[self._notice_url], name="preemption", daemon=True).start()
 
     def notice(self) -> None:
-        """Record that the process has to stop; the first notice starts the clock."""
+        """Record a signal: the first starts the clock, also where an announcement had left more time."""
         # Not `is_set`: a second signal may arrive while the first is setting it.
         if self._deadline == float("inf"):
             self._deadline = time.monotonic() + self.seconds
@@ -51,7 +55,18 @@ class Preemption:
 
     def seconds_left(self) -> float:
         """Return the time until the exit: infinite before a notice, never below 0."""
-        return max(0.0, self._deadline - time.monotonic())
+        return max(0.0, min(self._deadline, self._announced_deadline) - time.monotonic())
+
+    def step_ended(self) -> None:
+        """Record that a step has ended, and that the next begins."""
+        now = time.monotonic()
+        if self._step_began < now:
+            self._lasted = (*self._lasted, now - self._step_began)[-4:]
+        self._step_began = now
+
+    def seconds_of_step(self) -> float:
+        """Return the least time until the step under way ends, by the shortest of the last; 0 where that is unknown."""
+        return max(0.0, min(self._lasted) - (time.monotonic() - self._step_began)) if self._lasted else 0.0
 
     def _poll(self, url: str) -> None:
         warned, tag = False, NOT_ASKED_YET
@@ -68,7 +83,8 @@ class Preemption:
                 continue
             if announced:
                 self.announced = True
-                self.notice()
+                self._announced_deadline = time.monotonic() + self._announced_seconds
+                self.noticed.set()
             else:
                 time.sleep(SECONDS_BETWEEN_ANSWERS)
 

@@ -47,7 +47,7 @@ class GracefulShutdown:
         raise Interrupted(self._leave())
 
     def _leave_in_time(self) -> None:
-        """Shut down at the last possible moment unless the step ends first; exit at the deadline in any case."""
+        """Shut down once the step cannot end in time, at once if so; exit at the deadline in any case."""
         self.preemption.noticed.wait()
         while (seconds := self.preemption.seconds_left()) > 0:
             if seconds <= self._seconds_to_leave() and self._leaving.acquire(blocking=False):
@@ -56,10 +56,11 @@ class GracefulShutdown:
         self._exit(self._reason or self._sentence("was not mirrored in time"), Interrupted.exit_code)
 
     def _seconds_to_leave(self) -> float:
-        """Return the seconds that a shutdown takes; infinite, to shut down at once, if no step was finished here."""
+        """Return the seconds to finish the step and shut down; infinite, to do so now, if no step was finished here."""
         if self._held is None or self._held.keeper.last is None:
             return float("inf")
-        return SECONDS_AFTER_THE_LAST_UPLOAD + self._held.keeper.seconds_to_leave(unknown=self.preemption.seconds / 2)
+        upload = self._held.keeper.seconds_to_leave(unknown=self.preemption.seconds / 2)
+        return self.preemption.seconds_of_step() + upload + SECONDS_AFTER_THE_LAST_UPLOAD
 
     def _leave(self) -> str:
         """Mirror the last finished step within the time left, and return the message."""

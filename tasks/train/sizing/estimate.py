@@ -203,8 +203,8 @@ def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape
     if evaluate.general != "off":
         seconds = 2 * _answering(config, shape, INSTRUCTIONS)
         yield StageCost(f"general instructions: {2 * INSTRUCTIONS} answers", "gpu", seconds)
-    if drawn := tests * len(evaluate.rungs):
-        trains_rung = "sft" in evaluate.rungs and not config.warm_start.steps
+    if drawn := tests * len(config.rungs):
+        trains_rung = "sft" in config.rungs and not config.warm_start.steps
         steps = evaluate.sft.steps(recipe.sampled_completions, sum(prompts.values())) if trains_rung else 0
         shown = evaluate.sft.batch_size * steps
         seconds = 2 * LOADING + _answering(config, shape, drawn) + _tuning(shape, shown)

@@ -229,7 +229,7 @@ def training_bytes(config: "Config", shape: DecoderShape) -> float:
     is_dpo = recipe.algorithm == "dpo"
     sequences = 2 * pairs_per_pass(recipe) if is_dpo else recipe.completions_per_pass
     # DPO never samples by vLLM.
-    vllm_share = 0.0 if is_dpo else recipe.vllm.share_of_card
+    vllm_share = recipe.vllm.memory_share if recipe.vllm.enabled and not is_dpo else 0.0
     scored = sequences * recipe.max_completion_tokens
     whole_logits = GUIDED_COPIES * FLOAT32_BYTES * scored * shape.vocabulary
     cached = 0 if vllm_share else recipe.completions_per_step * sequence * shape.cache_bytes(BFLOAT16_BYTES)

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from transformers import TrainerCallback
 
@@ -50,17 +50,6 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
             control.should_save = False
 
 
-@runtime_checkable
-class InFiles(Protocol):
-    """Part of a training that also keeps immutable files."""
-
-    def files(self) -> dict[str, Path]:
-        """Return the files by their path in a checkpoint's folder."""
-
-    def load_files(self, checkpoint: Path) -> None:
-        """Restore the files of a checkpoint."""
-
-
 class Checkpointer(TrainerCallback):  # type: ignore[misc]
     """Callback that takes a snapshot of every finished step and passes some of them to the keeper."""
 
@@ -75,7 +64,8 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         self._trainer = trainer
         self._parts = parts
-        self._in_files = [part for part in parts.values() if isinstance(part, InFiles)]
+        # Parts that keep immutable files too, by their path in a checkpoint's folder: the log of rollouts.
+        self._in_files: list[Any] = [part for part in parts.values() if hasattr(part, "load_files")]
         self._selection = selection
         self._keeper = keeper
         self._preemption = preemption
@@ -106,16 +96,15 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         metrics = {REWARD: history[-1].mean_reward} if validated else {}
         checkpoint = Checkpoint(step, metrics, self._snapshot())
         self._keeper.last = checkpoint
+        self._preemption.step_ended()
         best = self._selection.best is not None and self._selection.best.step == step
         due = best or control.should_training_stop or step % self._recipe.save_every == 0
         self.seconds_stood_still = time.monotonic() - started
-        if due or self._is_cheap():
+        cost = self.seconds_stood_still + self._keeper.seconds_to_write
+        is_cheap = cost <= self._recipe.preemption.snapshot_share * (time.monotonic() - self._written_at)
+        if due or is_cheap:
             self._written_at = started
             self._keeper.keep(checkpoint, "best" if best else "newest" if due else "local")
-
-    def _is_cheap(self) -> bool:
-        cost = self.seconds_stood_still + self._keeper.seconds_to_write
-        return cost <= self._recipe.preemption.snapshot_share * (time.monotonic() - self._written_at)
 
     def _snapshot(self) -> Callable[[Path], None]:
         """Copy the training's state, and return what writes it into an empty folder, from which the trainer resumes."""

@@ -8,7 +8,7 @@ from schemas.tasks import TaskName
 
 
 def _outcome(**rewards: tuple[TaskName, float]) -> Outcome:
-    return Outcome(1.0, 1, {prompt: Scored(task, reward, reward / 2) for prompt, (task, reward) in rewards.items()})
+    return Outcome(1.0, 1, {}, {prompt: Scored(task, reward, reward / 2) for prompt, (task, reward) in rewards.items()})
 
 
 BEFORE = _outcome(a=("push", 0.2), b=("push", 0.4), c=("churn", 0.5))

@@ -1,7 +1,8 @@
 """Real llama.cpp reads an exported GGUF file as the version: its prompts, tokens, answers and log-probabilities.
 
 `make test-llama` makes the environment of llama.cpp and runs this. The files are the shipped stand-in's, which was
-trained, and the pretrained Llama's of `make real-model`, where it was made.
+trained, the pretrained Llama's of `make real-model`, where it was made, and those of random weights with a tokenizer
+and a chat template like Tucano2's.
 """
 
 import subprocess
@@ -23,6 +24,7 @@ from tasks.serve.export.child import PROMPTS
 from tasks.serve.export.gguf_file import PRECISIONS, Precision, write_gguf
 from tasks.serve.export.proof import Original, ask_original, load_exact
 from tests.flows.command import in_this_process
+from tests.tasks.serve.export.models import save_model
 
 pytestmark = [pytest.mark.llama, pytest.mark.timeout(1800)]
 
@@ -75,21 +77,22 @@ def _compare_prompts(client: httpx.Client, original: Original) -> int:
     return compared
 
 
-@pytest.fixture(scope="module", params=[shipped(), REAL], ids=["stand-in", "real"])
+@pytest.fixture(scope="module", params=["stand-in", "real", "sentencepiece", "byte-level words"])
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Original]:
-    """A trained model and its answers to prompts of a simulated store."""
-    weights: Path = request.param
+    """A model and its answers to prompts of a simulated store."""
+    trained = {"stand-in": shipped(), "real": REAL}
+    weights = trained.get(request.param) or save_model(tmp_path_factory.mktemp("model"), kind=request.param)
     if not weights.is_dir():
         pytest.skip("`make real-model` was not run here")
     folder = tmp_path_factory.mktemp("shop") / "prompts"
     ended = in_this_process("synthesize", "--count", str(PROMPTS), "--seed", "5", "--out", folder)
     assert ended.returncode == 0, ended.stderr
-    rows = read_prompts(folder / "prompts.parquet")[:: 10 if weights == REAL else 1]
+    rows = read_prompts(folder / "prompts.parquet")[:: 1 if weights == shipped() else 10]
     return weights, ask_original(load_exact(weights), weights, rows, None, LONGEST, silent)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_trained_model_answers_as_here(precision: Precision, asked: tuple[Path, Original], tmp_path: Path) -> None:
+def test_a_model_answers_as_here(precision: Precision, asked: tuple[Path, Original], tmp_path: Path) -> None:
     file, (weights, original) = tmp_path / "m.gguf", asked
     write_gguf(weights, file, precision, name="m")
     equal, squares = 0, []

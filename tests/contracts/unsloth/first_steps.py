@@ -47,8 +47,8 @@ STEPS = 2
 FIGURES = ("loss", "grad_norm", "kl", "completions/mean_length", "completions/clipped_ratio", "reward")
 
 
-def main(name: str, request_file: Path, output: Path) -> None:
-    """Take the first steps of all recipes by one backend, and write what was logged of them."""
+def main(name: str, request_file: Path, output: Path, only: str = "") -> None:
+    """Take the first steps of all recipes, or of one, by one backend, and write what was logged of them."""
     if name == "unsloth":
         use_unsloth_on_cpu()
     vary_rewards()
@@ -56,6 +56,7 @@ def main(name: str, request_file: Path, output: Path) -> None:
     found = {
         recipe: _first_steps(_trainer(name, request, settings, output.parent / "work"))
         for recipe, settings in RECIPES.items()
+        if only in {"", recipe}
     }
     output.write_text(json.dumps(found), encoding="utf-8")
 
@@ -97,4 +98,4 @@ def _trainer(name: str, request: TrainRequest, settings: dict[str, Any], work: P
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), *sys.argv[4:])

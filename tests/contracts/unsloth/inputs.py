@@ -23,18 +23,18 @@ from tasks.train.stage import train
 from tests.contracts.unsloth.on_cpu import use_unsloth_on_cpu
 from tests.tasks.train.preflight.test_inputs import RECORD
 from tests.tasks.train.small_request import request_of
-from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
+from tests.tasks.train.small_training import RECIPE, SMALL, prompt_rows, tiny_policy
 
 LIMITS = {"prompts": 2, "max_ceiling_share": 1.0, "min_prompts_per_task": 6}
 """Of the preflight, for a policy that has learnt nothing: what it says is not judged, all else is."""
 
 
-def make_request(folder: Path, **recipe: Any) -> TrainRequest:
-    """Write a training's inputs to a folder, and return the request for it."""
+def make_request(folder: Path, tokenizer: Any = None, **recipe: Any) -> TrainRequest:
+    """Write a training's inputs to a folder, and return the request for it; the tokenizer may be another."""
     request = request_of(
         TrainConfig.model_validate({**RECIPE, "preflight": LIMITS, **recipe}), folder, folder / "mirror"
     )
-    _write_base(request.base)
+    _write_base(request.base, tokenizer or tiny_policy()[1])
     write_store(simulate_store(60, random.Random(1)), request.store)
     (request.dataset / "data").mkdir(parents=True)
     for split, rows in (("train", prompt_rows()), ("validation", prompt_rows(each=2))):
@@ -44,14 +44,16 @@ def make_request(folder: Path, **recipe: Any) -> TrainRequest:
     return request
 
 
-def _write_base(folder: Path) -> None:
+def _write_base(folder: Path, tokenizer: Any) -> None:
     """Write a tiny policy whose logits depend on what it reads, and which ends an answer at times.
 
     Those of random weights of the usual size hardly do, and answers that are all cut off are all as long.
     """
     import torch
 
-    model, tokenizer = tiny_policy()
+    from tasks.stand_in.model import build_model
+
+    model: Any = build_model(SMALL, tokenizer, 3)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 2:

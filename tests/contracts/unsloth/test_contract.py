@@ -19,8 +19,11 @@ from benchmarks.checkpoints.trainings import result_of
 from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
 from tasks.policy.child import ChildProcess, run_child
+from tasks.policy.load import load_tokenizer
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.request import TrainRequest
+from tests.contracts.tokenizers.published import KINDS, Kind, published_tokenizer
+from tests.contracts.tokenizers.second_reading import described
 from tests.contracts.unsloth.first_steps import PLAIN, RECIPES
 from tests.contracts.unsloth.inputs import make_request
 from tests.tasks.train.preflight.test_run import NAMES
@@ -29,6 +32,7 @@ pytestmark = [pytest.mark.unsloth, pytest.mark.timeout(1800)]
 
 UNSLOTH_PYTHON = REPOSITORY / ".venv-unsloth" / "bin" / "python"
 CHILD = "tests.contracts.unsloth.inputs"
+FIRST_STEPS, SECOND_READING = "tests.contracts.unsloth.first_steps", "tests.contracts.tokenizers.second_reading"
 TOLERANCE = 1e-3
 """Largest difference of a loss or a gradient norm, as a share of TRL's; float32 sums the same in another order."""
 ABSOLUTE = 1e-6
@@ -50,21 +54,26 @@ class Steps:
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Steps:
     folder = tmp_path_factory.mktemp("steps")
-    request = folder / "request.json"
-    request.write_text(make_request(folder, prompts_per_step=4).model_dump_json(), encoding="utf-8")
+    return _both(make_request(folder, prompts_per_step=4), folder)
+
+
+def _both(request: TrainRequest, folder: Path, *only: str) -> Steps:
+    file = folder / "request.json"
+    file.write_text(request.model_dump_json(), encoding="utf-8")
     with ThreadPoolExecutor() as pool:
-        by_trl = pool.submit(_first_steps, Path(sys.executable), "transformers", request)
-        by_unsloth = pool.submit(_first_steps, UNSLOTH_PYTHON, "unsloth", request)
+        by_trl = pool.submit(_asked, Path(sys.executable), FIRST_STEPS, "transformers", file, *only)
+        by_unsloth = pool.submit(_asked, UNSLOTH_PYTHON, FIRST_STEPS, "unsloth", file, *only)
     return Steps(by_trl.result(), by_unsloth.result())
 
 
-def _first_steps(python: Path, backend: str, request: Path) -> dict[str, Any]:
-    output = request.with_name(f"{backend}.json")
+def _asked(python: Path, module: str, name: str, file: Path, *others: str) -> dict[str, Any]:
+    """Return what a child of one of the two environments writes of an input."""
+    output = file.with_name(f"{name}.json")
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "TOKENIZERS_PARALLELISM": "false"}
-    command = [str(python), "-m", "tests.contracts.unsloth.first_steps", backend, str(request), str(output)]
+    command = [str(python), "-m", module, name, str(file), str(output), *others]
     # As on a card, where Unsloth compiles; the other tests do not.
     environment.pop("TORCHDYNAMO_DISABLE", None)
-    done = subprocess.run(command, env=environment, cwd=request.parent, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment, cwd=file.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, Any] = json.loads(output.read_text(encoding="utf-8"))
     return found
@@ -87,12 +96,28 @@ def test_a_recipe_steps_as_by_trl_and_by_no_default_of_unsloth(recipe: str, step
     }
     assert differing == {}
     print(f"{recipe}: TRL's loss and gradient norm, and Unsloth's")
+    _compare(trl, unsloth)
+
+
+def _compare(trl: dict[str, Any], unsloth: dict[str, Any]) -> None:
     for expected, found in zip(trl["steps"], unsloth["steps"], strict=True):
         pairs = [(of["loss"], of["grad_norm"]) for of in (expected, found)]
         print("  " + " | ".join(f"{loss:+.8f} {norm:.8f}" for loss, norm in pairs))
         for figure in {"reward", "completions/mean_length", "loss", "grad_norm"} & expected.keys():
             assert found[figure] == pytest.approx(expected[figure], rel=TOLERANCE, abs=ABSOLUTE), figure
     assert max(step["grad_norm"] for step in trl["steps"]) > 1e-4, "a step without a gradient compares nothing"
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_published_tokenizer_is_read_and_trained_with_as_without_unsloth(kind: Kind, tmp_path: Path) -> None:
+    """Unsloth reads it a second time, and repairs what it takes for broken: the tokenizer, and the model after it."""
+    request = make_request(tmp_path, published_tokenizer(kind, "hybrid", begins=True), prompts_per_step=4)
+    steps = _both(request, tmp_path, PLAIN)
+    _compare(steps.trl[PLAIN], steps.unsloth[PLAIN])
+    found = _asked(UNSLOTH_PYTHON, SECOND_READING, "second", request.base / "config.json")
+    assert found.pop("changed") == []
+    own = json.loads(json.dumps(described(load_tokenizer(request.base))))
+    assert found == {"ours": own, "unsloth": own}
 
 
 def _train(request: TrainRequest, folder: Path, kill_after: int | None = None) -> list[str]:

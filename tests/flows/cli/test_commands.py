@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,16 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from filelock import FileLock
 
-from flows.cli import servers
 from flows.cli.tucano import COMMANDS, load
-from flows.runtime.session import UI_LOCK
-from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tests.cases import cases_of
 from tests.flows.command import in_a_process, in_this_process
-from tests.house import free_port
 
 REFUSED: Final = cases_of(__file__)["REFUSED"]
 """What people mistype or do not have yet."""
@@ -36,11 +30,13 @@ def all_commands() -> Iterator[tuple[str, Any]]:
         waiting += [(f"{path} {name}", inner) for name, inner in getattr(command, "commands", {}).items()]
 
 
-def test_each_command_takes_quiet_and_has_an_example_whose_options_it_knows() -> None:
+def test_each_command_takes_what_all_take_and_has_its_help_and_an_example_whose_options_it_knows() -> None:
     for path, command in all_commands():
-        assert any("--quiet" in option.opts for option in command.params), path
+        options = {name for option in command.params for name in option.opts}
+        assert {"--quiet", "--language"} <= options, path
         if " " in path:
             continue
+        assert " ".join(command.help.split()) == COMMANDS[path]["en"]
         words = shlex.split(command.epilog.removeprefix("Example: "))
         assert words[:2] == ["tucano", path]
         named = command if not hasattr(command, "commands") else command.commands[words[2]]
@@ -59,7 +55,7 @@ def test_the_help_imports_no_command_and_scoring_nothing_heavy() -> None:
     assert "retrain" in ended.stdout
     assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
         "flows", "flows.cli", "flows.cli.tucano", "flows.runtime",
-        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.python_process",
+        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.python_process", "schemas.timeouts",
     }  # fmt: skip
 
 
@@ -103,6 +99,19 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("language", "group"), [("en", "Operate"), ("pt", "Operar")])
+def test_alone_it_names_four_commands_and_its_help_all_in_groups(
+    monkeypatch: pytest.MonkeyPatch, language: str, group: str
+) -> None:
+    monkeypatch.setenv("TUCANO_LANGUAGE", language)
+    first, whole = in_this_process(), in_this_process("--help")
+    assert (first.returncode, whole.returncode) == (2, 0)
+    named = {name for name in COMMANDS if f"tucano {name} " in first.stdout}
+    assert named == {"init", "retrain", "ask", "ui"}
+    assert f" {group} " in whole.stdout
+    assert all(f"│ {name} " in whole.stdout for name in COMMANDS)
+
+
 def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path) -> None:
     answer = {"prompt_id": "a", "task": "churn", "prompt": "Pedidos: 3", "completion": '{"churn":true}'}
     (tmp_path / "rollouts.jsonl").write_text(json.dumps(answer | {"reference": {"churn": True}}), encoding="utf-8")
@@ -111,12 +120,3 @@ def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path
     before, after = (in_a_process(*words) for words in (("--quiet", *score), (*score, "--quiet")))
     assert "1 rollouts" in said.stdout
     assert (said.stdout, "") == (before.stdout, before.stderr) == (after.stdout, after.stderr)
-
-
-def test_a_port_that_is_taken_is_named_with_its_option_and_the_folder_is_free_again(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 cannot be used .*--mlflow-port PORT"):
-            servers.ui(tmp_path, free_port(), port)
-    FileLock(tmp_path / UI_LOCK).acquire(timeout=0)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows.cli import training
-from flows.cli.training import SPREAD, confirm_costs, cost_lines, costs_of
+from flows.plan.prices import SPREAD, confirm_costs, cost_lines, costs_of
 from schemas.artifact import Worker
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -35,7 +35,7 @@ def test_a_dry_run_has_time_cost_and_memory_of_all_stages() -> None:
     estimate = ended.document()["estimate"]
     assert estimate["trainings"] == 3
     trainings = [stage for stage in estimate["stages"] if stage["name"].startswith("train, seed")]
-    assert [stage["cost_usd"] for stage in trainings] == [pytest.approx(22.6 * 0.71)] * 3
+    assert [stage["cost_usd"] for stage in trainings] == [pytest.approx(22.6 * 0.74)] * 3
     assert estimate["seconds"] == pytest.approx(sum(stage["seconds"] for stage in estimate["stages"]))
     assert estimate["fits"]
     assert "costs at most: " in ended.stderr
@@ -78,7 +78,9 @@ def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
             "tasks": {"push": block},
             "gate": gate,
             "ground_truth": {"overall": block, "tasks": {"push": block | {"mean_tuned": 0.75}}},
+            "next": [{"why": "it is right", "command": "tucano promote --baseline push"}],
         },
+        "decision": {},
         "stages": {"evaluate": SimpleNamespace(path=tmp_path / "evaluation")},
         "seconds": 3.0,
     }
@@ -123,7 +125,9 @@ def test_evaluate_ends_by_its_verdict(ran: dict[str, Any], verdict: str, exit_co
     document = ended.document(exit_code)
     assert ran["asked"][1:] == ("evaluate", False)
     assert document["gate"]["verdict"] == verdict
-    assert set(document) == {"seconds", "path", "overall", "tasks", "gate"}
+    assert set(document) == {"seconds", "path", "overall", "tasks", "gate", "next"}
+    step = "next: `tucano promote VERSION --profile local --baseline push`: it is right"
+    assert (step in ended.words) == bool(exit_code)
     lists = "What speaks against it:\n- push got worse\nGood to know:\n- one seed"
     assert f"the gate says {verdict}\n{lists}" in ended.text
 
@@ -170,9 +174,10 @@ def at_a_terminal(monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
 
 def test_costs_are_in_reais_and_scores_where_the_profile_says_so(tmp_path: Path) -> None:
     costs = expected_costs(l4(tmp_path, "workers.reais_per_dollar=6"))
-    assert f"(R$ {6 * costs['dollars']:.2f})" in next(cost_lines(costs))
-    assert "R$" not in next(cost_lines({**costs, "reais_per_dollar": None}))
-    assert costs["scores"] == 4 * 40
+    people, money, _ = cost_lines(costs)
+    assert people.startswith(f"people first: {4 * 40} ")
+    assert f"(R$ {6 * costs['dollars']:.2f})" in money
+    assert not any("R$" in line for line in cost_lines({**costs, "reais_per_dollar": None}))
     assert expected_costs(l4(tmp_path, "audit.sheet=a.csv", "audit.rollouts=b.jsonl"))["scores"] == 0
     assert expected_costs(load_config("local"))["scores"] == 0
 

@@ -68,7 +68,7 @@ def test_each_deployment_is_filled_with_the_profile(profile: str) -> None:
         assert given["job_variables"]["command"] == "prefect flow-run execute"
         assert given["concurrency_options"].collision_strategy == "ENQUEUE"
     assert server.deployments["retrain/audit"]["parameters"]["until"] == "audit"
-    assert sum("notifies nobody: the server has no notification block tucano" in each for each in warnings) == 4
+    assert sum("notifies nobody: the server has no notification block tucano" in each for each in warnings) == 5
     refused = next(each for each in server.made if getattr(each, "name", "") == "gate-refused")
     assert [action.type for action in refused.actions] == ["do-nothing"]
 

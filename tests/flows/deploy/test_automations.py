@@ -45,6 +45,7 @@ def ended(flow: str, error: str, state: str = "Failed", tag: str = "retrain") ->
 REFUSAL = "GateRefused: the reward audit says no"
 WAITED = f"TucanoError: the training ended as Failed: Flow run encountered an exception: {REFUSAL}; see the run train-1"
 HELD = event(HELD_EVENT, {"prefect.resource.id": "tucano.promotion.7"}, payload={"reason": "worse by 0.08"})
+MISSING = event("tucano.machine", {"prefect.resource.id": "tucano.machine.l4-spot"}, payload={"reason": "no L4"})
 LATE = event(OPERATIONS_EVENT, {"prefect.resource.id": "tucano.model.m"}, payload={"reason": "silence"})
 
 
@@ -60,6 +61,8 @@ LATE = event(OPERATIONS_EVENT, {"prefect.resource.id": "tucano.model.m"}, payloa
         ("promotion-held", ended("retrain", REFUSAL), False),
         ("service-alarm", LATE, True),
         ("service-alarm", HELD, False),
+        ("machine-missing", MISSING, True),
+        ("machine-missing", LATE, False),
         ("scores-awaited", ended("retrain", "", "Suspended"), True),
         ("scores-awaited", ended("retrain", "", "Suspended", "monitor"), False),
         ("scores-awaited", ended("retrain", "", "Completed"), False),

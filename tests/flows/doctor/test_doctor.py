@@ -21,7 +21,7 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.store import FILE_NAMES
 from tasks.policy.published import STAND_IN_FOLDER
-from tests.answering_server import answering
+from tests.answering_server import Reply, answering, playing
 from tests.flows.command import in_this_process
 from tests.storage_server import storage_server
 
@@ -218,15 +218,30 @@ def test_buckets_are_tried_and_left_empty(monkeypatch: pytest.MonkeyPatch, local
     with storage_server() as service:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.url)
         mirror = local(f"state.mirror=gs://{service.bucket}/m")
-        assert only(run.check_mirror(mirror)).verdict == "ok"
+        assert only(run.CHECKS["mirror"](mirror)).verdict == "ok"
         assert service.keys() == []
         service.refusal = HTTPStatus.FORBIDDEN
-        finding = only(run.check_mirror(mirror))
+        finding = only(run.CHECKS["mirror"](mirror))
         assert (finding.check, finding.verdict) == ("mirror", "fault")
         assert "the role Storage Object User" in finding.remedy
-    assert only(run.check_artifacts(local())).unused
+    assert only(run.CHECKS["artifacts"](local())).unused
     (tmp_path / "file").touch()
-    assert only(run.check_artifacts(local(f"state.artifacts={tmp_path / 'file' / 'a'}"))).verdict == "fault"
+    assert only(run.CHECKS["artifacts"](local(f"state.artifacts={tmp_path / 'file' / 'a'}"))).verdict == "fault"
+
+
+WARNED: dict[str, Verdict] = {"europe-west2-b": "warning", "us-central1-a": "warning"}
+
+
+@pytest.mark.parametrize("zone", ["europe-west4-a", "southamerica-east1-a", *WARNED])
+def test_a_machine_to_which_lgpd_lets_no_data_go_without_further_ground_is_named(
+    local: Configured, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    with playing(lambda *_: Reply(f"projects/7/zones/{zone}".encode())) as url:
+        monkeypatch.setattr(run, "ZONE", url)
+        in_a_bucket = local("state.artifacts=gs://b/artifacts")
+        assert only(run.check_region(in_a_bucket)).verdict == WARNED.get(zone, "ok")
+    assert only(run.check_region(in_a_bucket)).unused
+    assert only(run.check_region(local())).unused
 
 
 def test_the_model_is_looked_for_in_its_folder_the_cache_and_the_hub(

@@ -19,12 +19,12 @@ from filelock import FileLock
 from flows.runtime import session as module
 from flows.runtime.prefect_server import REVISIONS, prove_prefect_usable, reachable
 from flows.runtime.session import LOCK_FILE, UI_FILE, UI_LOCK, private_files, running_server, session, state_folder
-from flows.runtime.signals import SECONDS_TO_LEAVE
 from schemas import sqlite_file
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, Interrupted
 from schemas.sqlite_file import InUse, Schema
+from schemas.timeouts import COMMAND_SECONDS
 from tests.answering_server import answering
 from tests.prefect_server import PlaceDatabase
 
@@ -150,7 +150,7 @@ def test_a_killed_server_ends_the_run_with_one_sentence(then: str, tmp_path: Pat
     began = time.monotonic()
     _, said = run.communicate(timeout=60)
     assert run.returncode == Interrupted.exit_code, said
-    assert time.monotonic() - began < SECONDS_TO_LEAVE
+    assert time.monotonic() - began < COMMAND_SECONDS
     assert said.startswith("tucano: ")
     assert "run the same command again to resume" in " ".join(said.split())
     assert then == "SIGTERM" or f"killed by SIGKILL; its log is {tmp_path / 'state' / 'prefect.log'}" in said

@@ -27,7 +27,7 @@ from flows.cli.tucano import _end
 from flows.runtime import signals
 from flows.runtime.console import stage_progress
 from schemas.errors import TucanoError
-signals.SECONDS_TO_LEAVE = 2.0
+signals.COMMAND_SECONDS = 2.0
 
 def main(work):
     try:

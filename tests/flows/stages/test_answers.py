@@ -230,10 +230,7 @@ def climb(world: World, *rungs: str, seed: int, pool: ChildPool) -> Any:
 
 
 def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(
-    world: World,
-    children: _Children,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    world: World, children: _Children, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise TucanoError(f"unexpected ValueError; the traceback is in {world.root}/work/sft/warm_start.log")

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 from pydantic import BaseModel
 
@@ -75,23 +74,6 @@ def test_all_come_to_their_end_before_the_first_failure_is_reported() -> None:
     with pytest.raises(InputError, match="the first in order"):
         ChildPool(1).map({"late": late, "early": early, "good": partial(done.append, "good")})
     assert done == ["good"]
-
-
-def test_a_failure_of_the_deciding_work_ends_the_others_and_is_reported(tmp_path: Path) -> None:
-    """A training that its preflight refuses must not wait for the models that its evaluation would need."""
-    pool = ChildPool(2)
-
-    def refused() -> None:
-        while not (tmp_path / "pid").exists():
-            time.sleep(0.05)
-        raise InputError("the base gives the same answer everywhere")
-
-    def wait() -> None:
-        pool.run_child(MODULE, Request(do="wait"), tmp_path, interpreter=None, progress=silent)
-
-    with pytest.raises(InputError, match="the same answer everywhere"):
-        pool.map({"train": refused, "sft": wait}, first_decides=True)
-    assert not psutil.pid_exists(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
 def test_an_interruption_is_reported_before_a_failure_and_nothing_else_begins_on_a_machine_that_goes(

@@ -2,6 +2,7 @@
 
 import json
 import random
+from datetime import timedelta
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -22,18 +23,21 @@ from schemas.store.store import Person
 from tasks.audit.sheet import COLUMNS, read_rows, write_rows
 from tasks.audit.stage import files_of
 from tasks.checkpoints.address import open_mirror
+from tasks.checkpoints.shared_artifacts import SharedArtifacts
 from tasks.lineage.erase.find import reached
 from tasks.lineage.erase.plan import Forgetting, planned
 from tasks.lineage.erase.traces import Traces
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.children.dpo import PreferencePair, Preferences
 from tasks.train.resume.state_files import PREFERENCES
+from tests.storage_server import storage_server
 from tests.tasks.checkpoints.checkpoint_folders import sealed_folder
-from tests.tasks.lineage.made import register_policy
+from tests.tasks.lineage.made import commit, register_policy
 from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world
 
 THEIRS, OTHERS = "p" * 64, "q" * 64
@@ -66,6 +70,9 @@ def test_the_pairs_and_rollouts_of_trainings_that_never_ended_are_found(tmp_path
 
 
 TRACES = Traces(frozenset({"o que é meu"}), (), ())
+NONE: Final[dict[str, Any]] = {"holding": {}, "versions": {}, "identities": {}, "taught": (), "doubts": ()}
+STATE: Final = Forgetting(asked="", kind=None, kinds=(), config_digest="", secret="00", prompts=0, **NONE)
+"""A forgetting of which nothing is done yet."""
 
 
 class NoTraces:
@@ -90,20 +97,7 @@ def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 
 def clean(config: Config, person: Person = PERSON) -> Forgetting:
     found = FoundPerson(reached=None, person=person, traces=TRACES)  # type: ignore[arg-type]
-    state = Forgetting(
-        asked="",
-        kind=None,
-        kinds=(),
-        config_digest="",
-        secret="00",
-        holding={},
-        taught=(),
-        versions={},
-        identities={},
-        prompts=0,
-        doubts=(),
-    )
-    return forget.clean_logs(config, state, found)
+    return forget.clean_logs(config, STATE, found)
 
 
 def test_lines_leave_the_log(logged: Config) -> None:
@@ -115,10 +109,7 @@ def test_lines_leave_the_log(logged: Config) -> None:
 
 @pytest.mark.parametrize("place", ["logs", "logs/feedback"])
 def test_a_log_that_a_gateway_writes_is_named_and_left(logged: Config, place: str) -> None:
-    with (
-        FileLock(logged.state.root / place / ".lock"),
-        pytest.raises(InputError, match="a gateway writes to the logs"),
-    ):
+    with FileLock(logged.state.root / place / ".lock"), pytest.raises(InputError, match="a gateway writes to the logs"):
         clean(logged)
     assert "meu" in (logged.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
 
@@ -221,6 +212,43 @@ def test_a_removal_that_mlflow_refuses_is_done_by_the_next_run(config: Config, m
     assert again.missed == {"remove": ()}
     assert again.versions_removed == (f"{OTHER_NAME}/1", f"{MODEL}/1")
     assert registered(config) == set()
+
+
+@pytest.mark.integration
+def test_no_generation_of_a_bucket_has_a_byte_of_persons_who_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty, whose artifacts were sent again or pruned since, and whose trainings were begun again."""
+    monkeypatch.setattr(forget, "_remove_from_mlflow", lambda *_: None)
+    with storage_server() as service:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.url)
+        service.storage.earlier = {}
+        places = {name: f"gs://{service.bucket}/{name}" for name in ("mirror", "artifacts")}
+        overrides = [f"state.{name}={place}" for name, place in places.items()]
+        config = load_config("local", [f"state.root={tmp_path}", *overrides])
+        store, shared = ArtifactStore(artifacts_folder(config)), SharedArtifacts(places["artifacts"])
+        records = [commit(store, "policy", {"a.bin": bytes([number]) * 9, "b.bin": b"all"}) for number in range(21)]
+        for number, record in enumerate(records):
+            mirror = open_mirror(places["mirror"], f"train-{number}")
+            mirror.publish(sealed_folder(1, {"rollouts/1": bytes([number]) * 7}, training=mirror.training))
+            if number % 2:
+                mirror.clear()
+            shared.push(record, store.path(record.sha256))
+        service.clock_ahead = timedelta(days=40)
+        shared.push(records[20], store.path(records[20].sha256))
+        shared.prune()
+        assert service.storage.earlier
+        removed = {record.sha256: record.kind for record in records[:20]}
+        # Of one that was begun again, the new checkpoints say nothing of the old ones.
+        trainings = tuple(f"train-{number}" for number in range(0, 20, 2))
+        done = forget.remove(config, STATE.model_copy(update={"removed": removed, "trainings": trainings}))
+        left = [*service.keys(), *(each["name"] for each in service.storage.earlier.values())]
+    assert done.missed == {"remove": ()}
+    theirs = {digest for record in records[:20] for digest in record.files.values()} - {*records[20].files.values()}
+    named = (*theirs, *removed, *(f"/train-{number}/" for number in range(20)))
+    assert [key for key in left if any(name in key for name in named)] == []
+    # Those of the others stay, also what they have in common with the forgotten.
+    assert set(left) >= {f"artifacts/blobs/sha256/{digest}" for digest in records[20].files.values()}
 
 
 @pytest.mark.integration

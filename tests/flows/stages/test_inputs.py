@@ -9,13 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.runtime.session import logs_to_monitor, own_files
-from flows.stages.inputs import (
-    SECONDS_KEPT,
-    _curate_inputs,
-    _synthesize_inputs,
-    release_served_prompts,
-    served_prompts,
-)
+from flows.stages.inputs import SECONDS_KEPT, _curate_inputs, _synthesize_inputs, release_served_prompts, served_prompts
 from flows.stages.runner import Session
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.profiles import load_config

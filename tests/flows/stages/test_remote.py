@@ -193,7 +193,7 @@ class Team:
         """Run the deployment's flow with what it is given, as JSON, as a worker would."""
         assert (request.what, deployment) == ("inference", "inference/inference")
         self.requests.append(RemoteRequest.model_validate_json(request.model_dump_json()))
-        inference(remote._remote_config(config), self.requests[-1])
+        inference(remote.config_elsewhere(config), self.requests[-1])
 
     def ask(self, *overrides: str, who: Answering | None = None, fresh: bool = False) -> StageResult:
         handing = ("workers.inference=inference/inference", f"state.artifacts={self.place}")
@@ -304,7 +304,7 @@ def test_the_policies_of_all_seeds_come_back_in_order_and_are_noted_on_the_run(
         return {seed: written(session.config, "policy", f"of {seed}") for seed in seeds}
 
     def deployment(config: Config, _: str, request: RemoteRequest) -> None:
-        training(remote._remote_config(config), request)
+        training(remote.config_elsewhere(config), request)
 
     monkeypatch.setattr("flows.remote.train", trained)
     monkeypatch.setattr(remote, "run_deployment_of", deployment)

@@ -9,51 +9,35 @@ import pytest
 
 from flows.stages import train as module
 from flows.stages.runner import Stage, StageResult, stage_key
-from flows.stages.train import key_inputs, same_checkpoints
+from flows.stages.train import key_inputs
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from tests.cases import cases_of
 
 
 @pytest.mark.parametrize(
     ("override", "policy", "checkpoints"),
-    [
-        ("train.seeds=[42,123]", "same", "same"),
-        ("workers.concurrent_children=3", "same", "same"),
-        ("train.keep_checkpoints=9", "same", "same"),
-        ("train.preemption.snapshot_share=0.5", "same", "same"),
-        ("train.alarms.patience=50", "same", "same"),
-        ("train.preflight.min_prompts_per_task=1", "same", "same"),
-        ("seed=7", "same", "same"),
-        # Remedies of full memory.
-        ("train.accumulation=2", "other", "same"),
-        ("train.gradient_checkpointing=torch", "other", "same"),
-        ("train.vllm.memory_share=0.2", "other", "same"),
-        ("train.max_steps=41", "other", "other"),
-        ("train.adapter_per_task=true", "other", "other"),
-        ("train.guided=none", "other", "other"),
-        ("evaluate.temperature=0.2", "other", "other"),
-    ],
+    cases_of(__file__)["settings_make_another_policy_or_checkpoints"],
 )
 def test_settings_make_another_policy_or_checkpoints_only_where_they_decide(
     override: str, policy: str, checkpoints: str
 ) -> None:
     before, after = load_config("local"), load_config("local", [override])
-    left = same_checkpoints(before)
     assert (key_inputs(before, 42) == key_inputs(after, 42)) is (policy == "same")
-    assert (key_inputs(before, 42, but=left) == key_inputs(after, 42, but=left)) is (checkpoints == "same")
+    assert (key_inputs(before, 42, of_checkpoints=True) == key_inputs(after, 42, of_checkpoints=True)) is (
+        checkpoints == "same"
+    )
     assert key_inputs(before, 42) != key_inputs(before, 43)
 
 
 def test_checkpoints_of_another_sampler_are_left_alone() -> None:
     """Between two updates of a batch they hold vLLM's probabilities, or hold none: a KeyError after the change."""
     config, without = load_config("l4-next"), load_config("l4-next", ["train.vllm.enabled=false"])
-    left = same_checkpoints(config)
     assert config.train.vllm.enabled
-    assert key_inputs(config, 42, but=left) != key_inputs(without, 42, but=left)
+    assert key_inputs(config, 42, of_checkpoints=True) != key_inputs(without, 42, of_checkpoints=True)
     unguided, guided = load_config("local", ["train.guided=none"]), load_config("local")
-    left = same_checkpoints(unguided)
-    assert key_inputs(unguided, 42, but=left) != key_inputs(guided, 42, but=left)
+    assert key_inputs(unguided, 42, of_checkpoints=True) != key_inputs(guided, 42, of_checkpoints=True)
 
 
 def _stage(name: str, cache_name: str | None) -> Stage:

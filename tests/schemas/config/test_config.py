@@ -1,5 +1,6 @@
 """The configuration: every profile loads, nothing unknown is let in, and importing it is cheap."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,17 @@ def test_the_name_of_a_model_beside_the_stand_in_is_refused() -> None:
     assert load_config("local", ["policy.name=Qwen/Qwen3-0.6B", "policy.stand_in=false"]).policy.name.startswith("Qwen")
     # To try the pipeline of a profile without its model is what the doctor advises.
     assert load_config("l4", ["policy.stand_in=true"]).policy.stand_in
+
+
+def test_a_pinned_commit_and_context_are_of_the_model_that_they_stand_beside(tmp_path: Path) -> None:
+    pinned = load_config("l4", ["train.max_steps=20"]).policy
+    assert re.fullmatch("[0-9a-f]{40}", pinned.revision or "")
+    assert {load_config(profile).policy.context for profile in ON_L4} == {4096}
+    extended = _write(tmp_path, mine='extends = "l4"\n[policy]\nname = "other/model"')
+    for policy in (load_config(extended).policy, load_config("l4", ["policy.name=other/model"]).policy):
+        assert (policy.name, policy.revision, policy.context) == ("other/model", None, None)
+    both = load_config("l4", ["policy.revision=v2", "policy.name=other/model"]).policy
+    assert (both.name, both.revision) == ("other/model", "v2")
 
 
 OLIST = ("synthesize.source=olist", "synthesize.olist_dir=somewhere")

@@ -5,21 +5,7 @@ import pytest
 from schemas.errors import InputError
 from schemas.store.column_map import read_column_map
 
-MAP = """
-[[prompts]]
-path = "avaliacoes.jsonl"
-task = "sentiment"
-[prompts.columns]
-review = "comentario"
-[prompts.reference]
-polarity = "sentimento"
-[[tables]]
-path = "pedidos.csv"
-table = "orders"
-[tables.columns]
-order_id = "numero"
-order_purchase_timestamp = "data"
-"""
+MAP = Path(__file__).with_name("column_map.toml").read_text(encoding="utf-8")
 
 
 def read(folder: Path, text: str) -> str:

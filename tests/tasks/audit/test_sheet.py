@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from tasks.audit.sheet import (
-    as_kept,
-    as_row,
-    audit_id,
-    read_rows,
-    read_scored_sheet,
-    write_rows,
-)
+from tasks.audit.sheet import as_kept, as_row, audit_id, read_rows, read_scored_sheet, write_rows
 from tests.cases import cases_of
 
 CASES = cases_of(__file__)

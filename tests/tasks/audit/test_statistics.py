@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.audit.statistics import (
-    Numbers,
-    bca,
-    bonett_wright,
-    krippendorff_alpha,
-    measure,
-    pairwise_accuracy,
-)
+from tasks.audit.statistics import Numbers, bca, bonett_wright, krippendorff_alpha, measure, pairwise_accuracy
 
 pytestmark = pytest.mark.slow
 

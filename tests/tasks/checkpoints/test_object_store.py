@@ -14,9 +14,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.checkpoints.folder_store import FolderStore
-from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject
-from tests.storage_server import StorageServer
 from tests.tasks.checkpoints.conftest import keys
 
 
@@ -85,19 +83,6 @@ def test_erasing_leaves_nothing_behind_and_its_neighbours_alone(store: ObjectSto
     assert store.erase("one/") == 2
     assert keys(store) == ["two/a"]
     assert store.erase("one/") == 0
-
-
-@pytest.mark.integration
-def test_a_bucket_with_versions_keeps_no_generation_of_what_is_erased(service: StorageServer) -> None:
-    store = GcsStore(service.bucket, service.client())
-    service.storage.earlier = {}
-    for key in ("one/a", "two/a"):
-        store.delete(_put(store, key, b"before"))
-        _put(store, key, b"now")
-    assert len(service.storage.earlier) == 2
-    assert store.erase("one/") == 2
-    assert [each["name"] for each in service.storage.earlier.values()] == ["two/a"]
-    assert service.keys() == ["two/a"]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])

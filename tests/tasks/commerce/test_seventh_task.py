@@ -21,6 +21,7 @@ pytestmark = pytest.mark.integration
 TASK = "delay"
 PAGE = REPOSITORY / "docs" / "add-a-task.md"
 FILE = re.compile(r"^`(\S+)`:\n\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COPIED = re.compile(r"^`(\S+)`: \[.*\]\((\S+)\)$", re.MULTILINE)
 TESTS = (
     "__init__.py",
     "tasks/__init__.py",
@@ -31,7 +32,9 @@ EVERY_TASK = "tests/tasks/commerce/test_every_task.py"
 
 def add_task(repository: Path) -> None:
     """Do in a copy of the repository what the page says."""
-    for name, language, text in FILE.findall(PAGE.read_text(encoding="utf-8")):
+    page = PAGE.read_text(encoding="utf-8")
+    copied = ((name, "python", (PAGE.parent / source).read_text("utf-8")) for name, source in COPIED.findall(page))
+    for name, language, text in (*FILE.findall(page), *copied):
         file = repository / name.replace("NAME", TASK)
         file.parent.mkdir(exist_ok=True)
         file.write_text(patched(file, text) if language == "diff" else text, encoding="utf-8")

@@ -47,10 +47,7 @@ def test_json_lines_become_a_table_with_ids_and_system_texts(tmp_path: Path) -> 
             "line 2: byte .* is not UTF-8",
         ),
         (b'{"task": "churn", "prompt": "a", "reference": {"churn": NaN}}', "line 1: reference"),
-        (
-            b'{"task": "churn", "prompt": "a", "reference": {"x": [1e999]}}',
-            "reference: must be JSON with finite",
-        ),
+        (b'{"task": "churn", "prompt": "a", "reference": {"x": [1e999]}}', "reference: must be JSON with finite"),
         (json.dumps({**LINE, "source": "Loja de Ana"}).encode(), "line 1: source: String should match"),
     ],
 )

@@ -4,12 +4,7 @@ import polars as pl
 import pytest
 
 from schemas.config.train_sections import PolicyConfig
-from tasks.curate.quarantine import (
-    drop_keys_given_twice,
-    drop_schema_failures,
-    drop_sql_that_fails,
-    find_too_long,
-)
+from tasks.curate.quarantine import drop_keys_given_twice, drop_schema_failures, drop_sql_that_fails, find_too_long
 from tasks.policy.length import PromptLengths
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row

@@ -128,9 +128,6 @@ POLICY: Mapping[str, Content] = {
     "adapter/adapter_model.safetensors": WEIGHTS,
     "training.json": DOCUMENTS["TRAINING"],
     "rollouts/step-000001-000006.parquet": pl.DataFrame(
-        [
-            *(_rollout(TRAINED, step, reward) for step in (2, 6) for reward in (0.25, 0.75)),
-            _rollout(NOBODYS, 6, 0.5),
-        ]
+        [*(_rollout(TRAINED, step, reward) for step in (2, 6) for reward in (0.25, 0.75)), _rollout(NOBODYS, 6, 0.5)]
     ),
 }

@@ -99,11 +99,7 @@ def cleaned(document: object) -> object:
 
 @pytest.mark.parametrize(
     ("written", "kind"),
-    [
-        ("529.982.247\u201125", "CPF"),
-        ("ana\uff20example.com", "EMAIL"),
-        ("\uff15\uff12\uff19.982.247-25", "CPF"),
-    ],
+    [("529.982.247\u201125", "CPF"), ("ana\uff20example.com", "EMAIL"), ("\uff15\uff12\uff19.982.247-25", "CPF")],
 )
 def test_escaped_personal_data_is_found_in_values_and_keys(written: str, kind: str) -> None:
     found = cleaned({"note": [f"de {written}"], f"chave {written}": {"a": None}})

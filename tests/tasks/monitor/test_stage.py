@@ -15,14 +15,7 @@ from schemas.config.serve import MonitorConfig
 from schemas.tables.production_logs import LogFiles, log_files
 from schemas.tasks import TaskName
 from tasks.monitor.logs import EARLIER
-from tasks.monitor.stage import (
-    ANSWERS_FILE,
-    DAILY_FILE,
-    REPORT_TEXT,
-    ServingChampion,
-    read_monitoring,
-    run,
-)
+from tasks.monitor.stage import ANSWERS_FILE, DAILY_FILE, REPORT_TEXT, ServingChampion, read_monitoring, run
 from tests.source_records import executed_modules, outside_key
 from tests.tasks.monitor.logged import NOW, answer, asked, write_log
 from tests.tasks.monitor.test_scoring import here

@@ -47,6 +47,7 @@ def trained(validation: Any = FLAT, steps: int = 500, **changes: Any) -> Trained
         (trained(((0, 0.5), (5, 0.7), (10, 0.7)), 500), None),
         (trained(FLAT, 200), 450),
         (trained(FLAT, 40), 160),
+        (trained(FLAT[:1], 0), 20),
         (trained(((0, 0.5), (10, 0.7)), 40, stopped_early=True), None),
     ],
 )

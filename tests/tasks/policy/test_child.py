@@ -80,8 +80,7 @@ def test_a_failure_keeps_its_sentence_and_its_kind(do: str, kind: type[TucanoErr
 
 
 @pytest.mark.parametrize(
-    ("visible", "expected"),
-    [(None, "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")],
+    ("visible", "expected"), [(None, "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")]
 )
 def test_a_child_sees_one_gpu_and_no_rank(visible: str | None, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With two in sight, transformers' Trainer wraps the model in DataParallel, which TRL refuses with a traceback."""

@@ -15,6 +15,7 @@ from schemas.errors import InputError
 from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
 from tasks.policy.published import end_turns_with_eos, given_template, read_tokenizer
+from tasks.stand_in.model import build_tokenizer
 
 THINKS = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -25,22 +26,13 @@ THINKS = (
 MESSAGES = as_messages("Seja breve.", "Onde está meu pedido?")
 
 
-def _save(folder: Path, *, template: str | None, special: tuple[str, ...] = ("<|im_start|>", "<|im_end|>")) -> Path:
+def _save(folder: Path, *, template: str | None, special: tuple[str, ...] = ()) -> Path:
     """Write the tokenizer of a Base: what ends a document is its EOS token."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    tokenizer.train_from_iterator(
-        ["Onde está meu pedido?"],
-        trainers.BpeTrainer(special_tokens=["<|endoftext|>", *special], initial_alphabet=alphabet, show_progress=False),
-    )
-    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|endoftext|>")
-    wrapped.chat_template = template
-    wrapped.save_pretrained(folder)
+    tokenizer = build_tokenizer(["Onde está meu pedido?"], 300)
+    tokenizer.eos_token, tokenizer.pad_token = "<|endoftext|>", None
+    tokenizer.add_special_tokens({"additional_special_tokens": list(special)})
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(folder)
     return folder
 
 
@@ -98,7 +90,7 @@ def test_a_template_that_is_none_is_refused_in_one_line(
 
 
 def test_a_tokenizers_own_control_tokens_are_plain_in_prompts_without_a_list(tmp_path: Path) -> None:
-    own = ("<|im_start|>", "<|im_end|>", "<loja>", "<<loja>>", "[DADOS]", "@fim@")
+    own = ("<loja>", "<<loja>>", "[DADOS]", "@fim@")
     folder = _save(tmp_path / "base", template=None, special=own)
     tokenizer = _prepared(PolicyConfig(name=str(folder), chat_template="chatml"), tmp_path / "out")
     rendered = [

@@ -9,20 +9,27 @@ from typing import Final
 from schemas.config.evaluate import BASELINES, RUNGS
 from schemas.source import REPOSITORY
 from tasks.audit.gate import OBJECTIONS
+from tasks.commerce.registry import TASKS
 from tasks.evaluate.report.sentences import PHRASES
 from tasks.monitor.drift import FALLEN
 from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, TOO_OLD, TWICE
 from tasks.monitor.scoring import STORE_IS_GONE
 from tasks.report.wording import catalogue, counted, spoken, worded
+from tasks.serve.by_hand.page import ANSWERERS, TITLES, WORDS
 
 ROOMS: Final = [
-    REPOSITORY / "tasks" / name
-    for name in ("evaluate", "bag_of_words", "next_steps", "audit", "monitor", "lineage/graph", "report")
+    REPOSITORY / name
+    for name in (
+        *("tasks/evaluate", "tasks/bag_of_words", "tasks/next_steps", "tasks/audit", "tasks/monitor"),
+        *("tasks/lineage/graph", "tasks/report", "tasks/serve/by_hand", "flows/cli"),
+    )
 ]
 TEMPLATES: Final = {str(file): file.read_text(encoding="utf-8") for room in ROOMS for file in room.rglob("*.html.j2")}
 DATA: Final = {
     *(text for each in (BASELINES, RUNGS) for text in each.values()),
     *(saying for saying, _ in PHRASES.values()),
+    *(*WORDS, *TITLES.values(), *ANSWERERS.values()),
+    *(str(field.description) for task in TASKS.values() for field in task.inputs.model_fields.values()),
     *(*OBJECTIONS.values(), *FALLEN.values(), TWICE, TOO_OLD, EARLIER, OF_OTHERS, HALF_WRITTEN, STORE_IS_GONE),
 }
 

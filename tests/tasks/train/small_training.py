@@ -106,7 +106,7 @@ def tiny_policy(seed: int = 3) -> tuple[Any, Any]:
 
     texts = [f"Pedido {number}: {product}. frete grátis positive" for number, product in enumerate(PRODUCTS)]
     tokenizer = build_tokenizer(texts * 20, SMALL.vocabulary_size)
-    return build_model(SMALL.model_copy(update={"vocabulary_size": len(tokenizer)}), tokenizer, seed), tokenizer
+    return build_model(SMALL, tokenizer, seed), tokenizer
 
 
 def quantized_policy(folder: Path) -> tuple[Any, Any]:
@@ -120,18 +120,18 @@ def quantized_policy(folder: Path) -> tuple[Any, Any]:
 
 
 def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: Any) -> Any:
-    """Return our trainer; extra settings are those of `TrainConfig`, or `on_rollouts` and `callbacks`."""
+    """Return our trainer; extra settings are those of `TrainConfig`, or `on_rollouts`, `callbacks` and `policy`."""
     from trl import GRPOConfig
 
     from tasks.train.grpo.recipe import grpo_arguments
     from tasks.train.grpo.trainer import CommerceGRPOTrainer
 
     named = {name: recipe.pop(name) for name in ("on_rollouts", "callbacks") if name in recipe}
-    seed = recipe.pop("seed", 5)
+    seed, policy = recipe.pop("seed", 5), recipe.pop("policy", None)
     config = TrainConfig.model_validate({**RECIPE, **recipe})
     rows = rows or prompt_rows()
     rewards = SpreadRewards(Databases(()), "grounded")
-    model, tokenizer = quantized_policy(folder) if config.load_in_4bit else tiny_policy()
+    model, tokenizer = policy or (quantized_policy(folder) if config.load_in_4bit else tiny_policy())
     arguments = grpo_arguments(
         config, weights=rewards.weights, prompts=len(rows), max_prompt_tokens=200, seed=seed, work=folder, on_gpu=False
     )

@@ -11,13 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tasks.commerce.sql_qa import sandbox
-from tasks.commerce.sql_qa.sandbox import (
-    DATE_FUNCTIONS,
-    MAX_OPERATIONS,
-    TABLES,
-    Databases,
-    Refusal,
-)
+from tasks.commerce.sql_qa.sandbox import DATE_FUNCTIONS, MAX_OPERATIONS, TABLES, Databases, Refusal
 from tests.cases import cases_of
 from tests.tasks.commerce.sql_qa.sql_attacks import ATTACKS
 

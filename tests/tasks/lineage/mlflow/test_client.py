@@ -13,10 +13,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 PAGE = "<!doctype html><title>Sign in to this network</title>"
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "reported"),
-    [(401, "", "401"), (200, PAGE, "a page in place of JSON")],
-)
+@pytest.mark.parametrize(("status", "body", "reported"), [(401, "", "401"), (200, PAGE, "a page in place of JSON")])
 def test_refusal_hides_the_password(monkeypatch: pytest.MonkeyPatch, status: int, body: str, reported: str) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_TOKEN", raising=False)
     monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "ana")

@@ -45,7 +45,7 @@ def test_modelfile_has_the_prompt_and_decoding_of_the_evaluation(template: str |
 
 
 def test_there_is_none_where_ollama_would_write_or_read_a_prompt_otherwise(tmp_path: Path) -> None:
-    assert _written(save_model(tmp_path / "pieces", pieces=True), None, ASKED) is None
+    assert _written(save_model(tmp_path / "pieces", kind="sentencepiece"), None, ASKED) is None
     for template, asked in ((TURNS + TURNS + ASK, ASKED), (TRIMMED, BLANKS)):
         assert _written(save_model(tmp_path / "model"), template, asked) is None
     assert _written(save_model(tmp_path / "model"), TRIMMED, ASKED) is not None

@@ -14,6 +14,7 @@ from tasks.serve.export.child import name_base, write_adapter_folder, write_fold
 from tasks.serve.export.gguf_file import Precision, vocabulary_of, write_gguf
 from tasks.serve.export.proof import Original, ask_original, load_exact, prove_adapter, prove_folder, prove_gguf
 from tasks.serve.served_model import Decoding
+from tests.contracts.tokenizers.published import Kind
 from tests.tasks.policy.test_adapters import save_adapter
 from tests.tasks.serve.export.models import LONGEST, ROWS, original_of, save_model
 
@@ -120,19 +121,22 @@ def test_a_fault_in_an_adapter_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("precision", "family", "pieces", "tied"),
+    ("precision", "family", "kind", "tied"),
     [
-        ("F16", "qwen3", False, True),
-        ("F16", "qwen3", True, False),
-        ("Q8_0", "qwen2", True, True),
-        ("F16", "llama", False, True),
-        ("Q8_0", "llama", False, True),
+        ("F16", "qwen3", None, True),
+        ("F16", "qwen3", "sentencepiece", False),
+        ("F16", "qwen3", "byte-level words", True),
+        ("Q8_0", "qwen2", "sentencepiece", True),
+        ("F16", "llama", None, True),
+        ("Q8_0", "llama", None, True),
     ],
 )
-def test_gguf_of_each_family(precision: Precision, family: str, *, pieces: bool, tied: bool, tmp_path: Path) -> None:
+def test_gguf_of_each_family(
+    precision: Precision, family: str, kind: Kind | None, *, tied: bool, tmp_path: Path
+) -> None:
     from gguf import GGUFReader
 
-    weights = save_model(tmp_path / "model", tied=tied, pieces=pieces, family=family)
+    weights = save_model(tmp_path / "model", tied=tied, kind=kind, family=family)
     original, file = original_of(weights, ROWS[:4]), tmp_path / "m.gguf"
     write_gguf(weights, file, precision, name="m")
     found = prove_gguf(original, file, None, precision, silent)

@@ -72,7 +72,7 @@ def test_the_profile_loads_uses_all_rows_for_an_epoch_and_its_splits_fit(tmp_pat
     # Of the quarter of the customers that is held out, a third may be copies or leave for other reasons.
     assert validation + test <= 0.25 * 0.67 * rows
     assert config.train.preflight.min_prompts_per_task <= 0.5 * rows
-    assert config.train.max_steps * config.train.prompts_per_step >= 0.75 * 2 * rows
+    assert config.warm_start.steps * config.warm_start.batch_size >= 0.75 * 2 * rows
     # Tasks that the shop does not have need no number.
     assert (config.curate.test_rows("churn"), config.validation_prompts) == (0, 2 * validation)
 

@@ -60,20 +60,14 @@ def test_other_files_and_empty_folders_are_refused(tmp_path: Path) -> None:
             find_files([tmp_path / name])
 
 
-@pytest.mark.parametrize(
-    ("kind", "like", "unlike"),
-    CASES["cells_are_of_their_kind_only"],
-)
+@pytest.mark.parametrize(("kind", "like", "unlike"), CASES["cells_are_of_their_kind_only"])
 def test_cells_are_of_their_kind_only(kind: str, like: list[str], unlike: list[str]) -> None:
     assert looks_like(pl.Series(like), kind)
     assert not looks_like(pl.Series(unlike), kind)
     assert not looks_like(pl.Series([None], dtype=pl.String), kind)
 
 
-@pytest.mark.parametrize(
-    ("cells", "personal"),
-    CASES["personal_data_is_found_whatever_its_column_is_called"],
-)
+@pytest.mark.parametrize(("cells", "personal"), CASES["personal_data_is_found_whatever_its_column_is_called"])
 def test_personal_data_is_found_whatever_its_column_is_called(cells: str, personal: bool) -> None:
     assert [is_personal(pl.Series([cell, None])) for cell in cells.split("|")] == [personal] * 6
 

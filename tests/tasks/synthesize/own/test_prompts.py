@@ -77,21 +77,7 @@ def test_two_texts_of_one_review_are_refused(tmp_path: Path) -> None:
     assert "line 2 has the review_id of line 1, and another text" in message
 
 
-EXTRACTION = """
-[[prompts]]
-path = "notas.jsonl"
-task = "extraction"
-[prompts.columns]
-review = "texto"
-review_id = "id"
-[prompts.reference]
-rating = "nota"
-complaint_category = "motivo"
-main_complaint = "queixa"
-delivery_issue = "atraso"
-[prompts.values.complaint_category]
-entrega = "delivery"
-"""
+EXTRACTION = Path(__file__).with_name("extraction_columns.toml").read_text(encoding="utf-8")
 
 
 def test_a_reference_in_part_is_completed_by_what_a_review_says(tmp_path: Path) -> None:
@@ -109,21 +95,7 @@ def test_a_reference_in_part_is_completed_by_what_a_review_says(tmp_path: Path) 
     assert skipped.rows == {("extraction", "do not tell their complaint"): 1}
 
 
-PUSH = """
-[[prompts]]
-path = "notas.jsonl"
-task_column = "tarefa"
-[prompts.columns]
-product = "produto"
-offer = "oferta"
-segment = "publico"
-review = "texto"
-[prompts.reference]
-score = "nota"
-[prompts.values.task]
-campanha = "push"
-opiniao = "sentiment"
-"""
+PUSH = Path(__file__).with_name("push_columns.toml").read_text(encoding="utf-8")
 
 
 def test_a_column_of_tasks_divides_a_file_and_a_push_is_asked_what_it_must_say(tmp_path: Path) -> None:

@@ -28,10 +28,7 @@ def _rollouts(step: int) -> list[SampledRollout]:
     rows = [_row(f"{place} of {step}") for place in (0, 1) for _ in range(2)]
     scored = [
         scored_rollout(
-            row,
-            number / 4,
-            completion=f"promoção {number} de {step}",
-            components={"short": number / 4, "named": 1.0},
+            row, number / 4, completion=f"promoção {number} de {step}", components={"short": number / 4, "named": 1.0}
         )
         for number, row in enumerate(rows)
     ]

@@ -44,11 +44,7 @@ def _without_accents(tokenizer: Any) -> None:
 @pytest.mark.parametrize(
     ("spoil", "check", "measured"),
     [
-        (
-            lambda t: setattr(t, "eos_token", "<|im_start|>"),
-            "end_of_turn",
-            "'<|im_end|>', and EOS is '<|im_start|>'",
-        ),
+        (lambda t: setattr(t, "eos_token", "<|im_start|>"), "end_of_turn", "'<|im_end|>', and EOS is '<|im_start|>'"),
         (
             lambda t: t.add_special_tokens({"additional_special_tokens": ["<|vision_start|>", "<s>", "<loja>"]}),
             "control_tokens",

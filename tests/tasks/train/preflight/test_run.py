@@ -15,12 +15,11 @@ from schemas.config.train_sections import PreflightSection
 from schemas.progress import silent
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.generate import as_messages
+from tasks.policy.generate import as_messages, tokens_of
 from tasks.policy.load import load_tokenizer
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import run
 from tasks.train.preflight.check import Check, refuse_if_failed
-from tasks.train.preflight.inputs import render
 from tasks.train.preflight.run import check_adapter, check_cache, preflight
 from tasks.train.preflight.step import check_step, unchanged
 from tasks.train.resume.adapter_files import write_adapter
@@ -55,15 +54,15 @@ class Flight:
     @property
     def ids(self) -> torch.Tensor:
         messages = as_messages(self.rows[0].system, self.rows[0].prompt)
-        return torch.tensor([self.tokenizer.encode(render(self.tokenizer, messages, to_answer=True))])
+        return torch.tensor([tokens_of(self.tokenizer, messages)])
 
-    def check(self, tokenizer: Any = None) -> dict[str, Check]:
-        """Run the preflight, with another tokenizer if one is given."""
+    def check(self, tokenizer: Any = None, context: int | None = None) -> dict[str, Check]:
+        """Run the preflight, with another tokenizer or context if one is given."""
         recipe = TrainConfig.model_validate({**RECIPE, "preflight": RELAXED})
         checks = preflight(
             self.trainer,
             tokenizer or self.tokenizer,
-            request_of(recipe, self.base, self.base, base=self.base, seed=1, max_prompt_tokens=64),
+            request_of(recipe, self.base, self.base, base=self.base, seed=1, max_prompt_tokens=64, context=context),
             self.rows,
             ComponentRewards(Databases(()), "grounded"),
             silent,
@@ -107,9 +106,12 @@ def test_logits_that_are_no_numbers_are_reported_before_anything_is_sampled(flig
     before = norm.detach().clone()
     norm.data.fill_(float("nan"))
     try:
-        checks = flight.check()
+        checks = flight.check(context=32)
     finally:
         norm.data.copy_(before)
+    # Its configuration says more than it was trained on.
+    assert not checks["prompt_budget"].passed
+    assert "within the model's 32" in checks["prompt_budget"].limit
     assert checks["ceiling"].measured == "not run, because the model's logits are not finite"
     assert checks["ceiling"].remedy.startswith("look for weights that are not finite")
     assert not checks["moved_by_a_step"].passed

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from schemas.timeouts import NOTICE_RESERVE_SECONDS
 from tasks.train.resume import preemption
 from tasks.train.resume.preemption import Preemption
 from tests.tasks.train.metadata_server import PATH, MetadataServer, metadata_server
@@ -39,6 +40,13 @@ def test_the_notice_comes_when_the_value_turns_true(server: MetadataServer) -> N
     assert noticed.noticed.wait(LONG)
     assert noticed.announced
     assert 0 < noticed.seconds_left() <= 25
+    # Where the machine's template asks for more, until a signal says that less is left.
+    longer = Preemption(25, server.url, 120)
+    longer.watch()
+    assert longer.noticed.wait(LONG)
+    assert 90 < longer.seconds_left() <= 120 - NOTICE_RESERVE_SECONDS
+    longer.notice()
+    assert 0 < longer.seconds_left() <= 25
     assert {(asked.path, asked.flavor, asked.waited) for asked in server.asked} == {(PATH, "Google", True)}
 
 

@@ -16,7 +16,7 @@ from tests.tasks.train.small_request import TRAINING
 LONG = 120
 """Seconds after which the test has failed."""
 CHILD = """
-import sys, threading
+import sys, threading, time
 from pathlib import Path
 from schemas.config.train import TrainConfig
 from tasks.checkpoints.checkpoint_manager import Checkpoint
@@ -30,8 +30,11 @@ folder = Path(sys.argv[1])
 # Nothing of it is needed to leave, and to load it takes too long.
 sys.modules["torch"] = None
 channel = Channel(sys.stdout)
-preemption = Preemption(4.0)
+# The step under way takes an hour: waiting for it would be in vain.
+preemption = Preemption(600.0 if sys.argv[2] == "within" else 4.0)
 preemption.watch()
+preemption._step_began = time.monotonic() - 3600.0
+preemption.step_ended()
 shutdown = GracefulShutdown(preemption, channel)
 with acquire_training(request_of(TrainConfig(), folder, folder / "mirror"), folder, channel, preemption) as held:
     shutdown.with_training(held)

@@ -27,6 +27,7 @@ from tasks.train.resume.state_files import write_state
 from tasks.train.watch.alarms import Alarms, Validation
 from tasks.train.watch.callbacks import watch
 from tasks.train.watch.validation import Selection
+from tests.cases import cases_of
 from tests.tasks.train.small_request import TRAINING, request_of
 from tests.tasks.train.small_training import RECIPE, prompt_rows, small_preference_trainer, small_trainer
 
@@ -149,31 +150,8 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-RECIPES: dict[str, dict[str, Any]] = {
-    "with everything that has a state": {
-        "dynamic_sampling": {"extra_groups": 2, "min_spread": 0.003},
-        "guided_correction": {"share": 0.5},
-        "task_weights": {"applies_to": "sampler", "every": 2},
-        "entropy": {"coefficient": 0.001, "adaptive": True, "target": 9.0},
-        "schedule": "constant_with_warmup",
-        "warmup_share": 0.5,
-        "max_completion_tokens": 32,
-    },
-    "guided, and two steps on the same completions": {
-        "guided": "all",
-        "iterations": 2,
-        "accumulation": 2,
-        "guided_correction": {"share": 0.5},
-        "max_completion_tokens": 48,
-    },
-    # A state has 8 bits where a tensor has 4,096 numbers or more: rank 128 x width 32.
-    "NF4 and AdamW in 8 bits": {
-        "load_in_4bit": True,
-        "optimizer": {"name": "adamw_8bit"},
-        "lora": {"rank": 128, "alpha": 8},
-    },
-    "DPO": {"algorithm": "dpo", "prompts_per_step": 1, "generations": 4},
-}
+# AdamW's state has 8 bits where a tensor has 4,096 numbers or more: rank 128 x width 32.
+RECIPES: dict[str, dict[str, Any]] = cases_of(__file__)["RECIPES"]
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,0 +1,185 @@
+"""The job as a managed job of SkyPilot, which tries zones, regions and clouds in turn and brings back what was taken.
+
+Its program `sky` is called, so that neither its packages nor those of a cloud are needed here. The job is a wheel of
+this code with the constraints of both environments.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from flows.l4.checks import IN_A_WHEEL, check_wheel
+from flows.l4.service import UNDER_WAY, Machines, Run, State, Unreachable, command
+from schemas.errors import InputError, Interrupted
+
+STATES: Final[Mapping[str, State]] = {
+    "PENDING": "waiting",
+    "DEPRECATED_SUBMITTED": "waiting",
+    "SUBMITTED": "waiting",
+    "STARTING": "waiting",
+    "RECOVERING": "waiting",
+    "RUNNING": "running",
+    "CANCELLING": "running",
+    "SUCCEEDED": "done",
+    "CANCELLED": "stopped",
+    "FAILED_NO_RESOURCE": "no machine",
+}
+"""All others are failures."""
+CARD: Final = "L4:1"
+DISK_GIGABYTES: Final = 100
+SECONDS_TO_ANSWER: Final = 600.0
+"""The first call of a day starts SkyPilot's own server and controller."""
+TORCH_FOR_CPU: Final = "--extra-index-url https://download.pytorch.org/whl/cpu --index-strategy unsafe-best-match"
+
+
+class SkyPilot:
+    """A `Service` of every place that SkyPilot may use."""
+
+    folder = Path("/tmp/tucano")  # noqa: S108 - the machine is the job's own, and goes with it
+    interpreter = Path("/opt/tucano/trainer/bin/python")
+    place = "SkyPilot"
+    patience = float("inf")
+
+    def __init__(
+        self, artifacts: str, places: Sequence[str], task: Path, *, wheel: Path | None, machines: Machines = "spot"
+    ) -> None:
+        """Use places as SkyPilot writes them, `gcp/europe-west4`, any where none is named, and a file for the task."""
+        self._artifacts, self._places, self._task = artifacts, tuple(places), task
+        self._wheel, self._machines = wheel, machines
+
+    def check(self) -> None:
+        """Refuse a wheel of other code, and a `sky` that has no cloud."""
+        if self._machines == "flex-start":
+            raise InputError("SkyPilot knows no --machines flex-start; use spot or on-demand")
+        if self._wheel is None:
+            raise InputError("SkyPilot's job runs a wheel of this code; build it with `pip wheel --no-deps .`: --wheel")
+        check_wheel(self._wheel)
+        if not json.loads(self._sky("check", "--output", "json") or "{}"):
+            raise InputError("SkyPilot has no cloud that it may use; run `sky check`, and do as it says")
+
+    def describe(self, job_id: str) -> Iterator[str]:
+        """Yield each command, and the file of the task."""
+        yield "sky check --output json"
+        yield f"{self._task}:"
+        yield self._text(job_id)
+        yield "sky jobs queue --all --refresh --output json"
+        yield " ".join(["sky", *self._launch(job_id)])
+        yield "sky jobs cancel --yes NUMBER, where it has not ended"
+
+    def find(self, job_id: str) -> list[Run]:
+        """Return the runs of that name."""
+        return [run for run in self._queue(_name(job_id)) if run.state in UNDER_WAY]
+
+    def start(self, job_id: str) -> Run:
+        """Launch it, and return it as the queue has it."""
+        self._task.parent.mkdir(parents=True, exist_ok=True)
+        self._task.write_text(self._text(job_id), encoding="utf-8")
+        self._sky(*self._launch(job_id))
+        runs = self._queue(_name(job_id))
+        if not runs:
+            raise Unreachable("SkyPilot's queue does not have the job that it launched")
+        return runs[-1]
+
+    def look(self, run: Run) -> Run:
+        """Find it in the queue."""
+        for each in self._queue(run.name.rpartition(" ")[0]):
+            if each.name == run.name:
+                return each
+        raise Unreachable(f"SkyPilot's queue does not have {run.name}")
+
+    def stop(self, run: Run) -> None:
+        """Cancel it; its machine goes soon after."""
+        self._sky("jobs", "cancel", "--yes", run.name.rpartition(" ")[2])
+
+    def next_place(self) -> bool:
+        """SkyPilot has tried them all."""
+        return False
+
+    def log_of(self, run: Run) -> str:
+        """Return the commands for its log and its end."""
+        number = run.name.rpartition(" ")[2]
+        return f"log: `sky jobs logs {number}`; to end it: `sky jobs cancel {number}`"
+
+    def _launch(self, job_id: str) -> list[str]:
+        return ["jobs", "launch", "--yes", "--detach-run", "--name", _name(job_id), str(self._task)]
+
+    def _queue(self, name: str) -> list[Run]:
+        """Return the runs of a name, the oldest first."""
+        rows = json.loads(self._sky("jobs", "queue", "--all", "--refresh", "--output", "json") or "[]")
+        runs = [(int(row["job_id"]), row) for row in rows if row.get("job_name") == name]
+        return [_run(name, number, row) for number, row in sorted(runs, key=lambda each: each[0])]
+
+    def _sky(self, *arguments: str) -> str:
+        """Return what `sky` prints."""
+        try:
+            ended = subprocess.run(
+                ["sky", *arguments], capture_output=True, text=True, check=False, timeout=SECONDS_TO_ANSWER
+            )
+        except FileNotFoundError:
+            remedy = "install it apart, as with `uv tool install skypilot[gcp]`"
+            raise InputError(f"there is no program `sky`; {remedy}") from None
+        except subprocess.TimeoutExpired:
+            raise Unreachable(f"`sky {arguments[0]}` does not answer") from None
+        if ended.returncode < 0:
+            raise Interrupted(f"`sky {arguments[0]}` was ended by a signal; run the same command again")
+        if ended.returncode:
+            said = (ended.stderr or ended.stdout).strip().splitlines() or [f"exit code {ended.returncode}"]
+            fails = f"`sky {' '.join(arguments[:2])}` fails: {said[-1]}"
+            # What it refuses to launch it would refuse again; whatever it did launch is ended.
+            raise InputError(f"{fails}; do as it says") if "launch" in arguments else Unreachable(fails)
+        return ended.stdout
+
+    def _text(self, job_id: str) -> str:
+        """Return the task's file."""
+        wheel = f"~/wheel/{self._wheel.name}" if self._wheel else "WHEEL"
+        places = {"any_of": [{"infra": place} for place in self._places]} if self._places else {}
+        # The two environments of the image of the L4: vLLM and Prefect's server need different versions.
+        setup = [
+            "set -e",
+            "python3 -m pip install --quiet --user uv && export PATH=$HOME/.local/bin:$PATH",
+            "sudo mkdir -p /opt/tucano && sudo chown $(id -u) /opt/tucano && cd /opt/tucano",
+            f"python3 -m zipfile -e {wheel} code",
+            "uv venv --clear --python 3.11 trainer && uv venv --clear --python 3.11 worker",
+            f"uv pip install --python trainer --no-deps -r code/{IN_A_WHEEL}/constraints/trainer-linux-cuda.txt",
+            f"uv pip install --python worker -c code/{IN_A_WHEEL}/constraints/laptop.txt {TORCH_FOR_CPU} {wheel}",
+        ]
+        resources = {
+            "accelerators": CARD,
+            "use_spot": self._machines == "spot",
+            "disk_size": DISK_GIGABYTES,
+            # By 4 it says that it was interrupted, and resumes.
+            "job_recovery": {"strategy": "EAGER_NEXT_REGION", "recover_on_exit_codes": [Interrupted.exit_code]},
+            **places,
+        }
+        run = command("/opt/tucano/worker/bin/python", self._artifacts, job_id, self.folder)
+        task = {
+            "name": _name(job_id),
+            "resources": resources,
+            "file_mounts": {wheel: str(self._wheel.resolve()) if self._wheel else "WHEEL"},
+            "setup": "\n".join(setup) + "\n",
+            "run": " ".join(run) + "\n",
+        }
+        return yaml.dump(task, Dumper=_Readable, sort_keys=False, width=1000)
+
+
+class _Readable(yaml.SafeDumper):
+    """Writer of scripts as lines."""
+
+
+_Readable.add_representer(
+    str, lambda to, text: to.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+)
+
+
+def _name(job_id: str) -> str:
+    return f"tucano-{job_id}"
+
+
+def _run(name: str, number: int, row: Mapping[str, Any]) -> Run:
+    status = str(row.get("status", "")).rpartition(".")[2]
+    why = str(row.get("failure_reason") or status).partition("\n")[0]
+    return Run(f"{name} {number}", STATES.get(status, "failed"), why)

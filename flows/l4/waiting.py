@@ -1,0 +1,187 @@
+"""Waiting for a job: it is found or started, followed, started again where its machine was taken, and ended.
+
+The laptop may be interrupted, asleep or without a network at any time: the job goes on, and the same command finds it.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, TypeVar
+
+from flows.l4.job import Job, read_ending, require_claim
+from flows.l4.service import UNDER_WAY, Run, Service, SignedOut, Unreachable
+from flows.runtime.console import say, stage_progress, warn
+from flows.stages.remote import SECONDS_OF_SILENCE, Exchange
+from schemas.errors import InputError, Interrupted, TucanoError
+from tasks.checkpoints.address import open_store
+from tasks.checkpoints.catalog import MANIFESTS, name_of
+from tasks.checkpoints.lease import Lease
+from tasks.checkpoints.manifest import parse_name
+
+SECONDS_BETWEEN_LOOKS: Final = 30.0
+LONGEST_PAUSE: Final = 60.0
+"""Seconds between two tries where nothing answers."""
+STARTS_IN_VAIN: Final = 3
+"""Runs of a job after one another that come to no new checkpoint, after which another one is in vain."""
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Waiting:
+    """The wait of one command for one job."""
+
+    job: Job
+    service: Service
+    exchange: Exchange
+    lease: Lease
+    runs: dict[str, Run] = field(default_factory=dict)
+    """Each run of the job that was started or found, as it was last."""
+    waits_since: float = field(default_factory=time.monotonic)
+    """When the run under way began to wait for a machine, or was last at work."""
+
+    def until_done(self) -> None:
+        """Return once every policy is in this machine's store; the job's own error where it ended with one."""
+        steps, in_vain = self._steps(), 0
+        run: Run | None = None
+        with stage_progress("job") as report:
+            while self._missing():
+                require_claim(self.lease)
+                run = self._patiently(self._found_or_started if run is None else partial(self.service.look, run))
+                self.runs[run.name] = run
+                report(*self._progress(run))
+                if run.state in UNDER_WAY:
+                    run = self._in_time(run)
+                elif run.state in {"preempted", "no machine"}:
+                    before, steps = steps, self._steps()
+                    in_vain = 0 if steps > before else in_vain + 1
+                    self._require_chance(run, in_vain)
+                    run = None
+                elif self._missing():
+                    raise self._failure(run)
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+
+    def end(self) -> list[str]:
+        """End what is still paid, and return a sentence for each run of the job that this command knows of."""
+        for left in self._patiently(partial(self.service.find, self.job.id)):
+            self._stop(left)
+        return [f"{run.name}: {run.state}" for run in self.runs.values()]
+
+    def _found_or_started(self) -> Run:
+        """Return the job's run that is under way, started here if there is none, and end any other."""
+        found = self.service.find(self.job.id)
+        for more in found[1:]:
+            warn(f"{more.name} is a second run of the same job, and is ended", "job")
+            self._stop(more)
+        if found:
+            say(f"job: {found[0].name} is under way already")
+            return found[0]
+        run = self.service.start(self.job.id)
+        say(f"job: started {run.name} on {self.service.place}; {self.service.log_of(run)}")
+        self.waits_since = time.monotonic()
+        return run
+
+    def _in_time(self, run: Run) -> Run | None:
+        """Return the run, or None where it has waited for a machine for too long and was ended."""
+        if run.state == "running":
+            self.waits_since = time.monotonic()
+        if time.monotonic() - self.waits_since <= self.service.patience:
+            return run
+        why = f"no machine within {self.service.patience / 60:.0f} minutes"
+        self._stop(run)
+        self.runs[run.name] = gone = Run(run.name, "no machine", why)
+        self._require_chance(gone, 0)
+        return None
+
+    def _stop(self, run: Run) -> None:
+        """End a run, and return once nothing of it is paid any more."""
+        began, asked = time.monotonic(), False
+        while (now := self._patiently(partial(self.service.look, run))).state in UNDER_WAY:
+            if not asked:
+                self._patiently(partial(self.service.stop, run))
+                asked = True
+            elif time.monotonic() - began > SECONDS_OF_SILENCE:
+                raise Interrupted(f"{run.name} was asked to end and has not; see {self.service.log_of(run)}")
+            else:
+                time.sleep(SECONDS_BETWEEN_LOOKS / 8)
+        self.runs[run.name] = now
+
+    def _require_chance(self, run: Run, in_vain: int) -> None:
+        """Say why the run ended, and refuse another one that has no chance."""
+        before = self.service.place
+        if run.state == "no machine" and not self.service.next_place():
+            raise Interrupted(
+                f"{before} has no machine now ({run.why}), and no other place is left to try; nothing runs and nothing "
+                "is paid: run the same command later, name another --region, or use --on skypilot"
+            )
+        if in_vain == STARTS_IN_VAIN:
+            raise Interrupted(
+                f"{in_vain} runs of the job after one another were taken before a new checkpoint, the last with: "
+                f"{run.why}; nothing runs: run the same command later, or with --machines on-demand"
+            )
+        warn(f"{run.name}: {run.state} ({run.why}); the job starts again on {self.service.place}", "job")
+
+    def _failure(self, run: Run) -> TucanoError:
+        ending = read_ending(self.exchange.shared, self.job)
+        if ending is not None:
+            return ending.error
+        if run.state == "stopped":
+            return Interrupted(f"somebody ended {run.name}; run the same command again to start the job again")
+        if run.state == "done":
+            return TucanoError(f"{run.name} is done and left no policy; see {self.service.log_of(run)}")
+        return TucanoError(f"{run.name} failed ({run.why}); see {self.service.log_of(run)}, and run the command again")
+
+    def _missing(self) -> bool:
+        """Return whether a policy is not here yet; each that the job left is fetched."""
+
+        def look() -> bool:
+            try:
+                # Each is fetched as it comes, also where another is missing.
+                return None in [self.exchange.read(request) for request in self.job.requests]
+            except InputError as error:
+                raise Unreachable(str(error)) from None
+
+        return self._patiently(look)
+
+    def _progress(self, run: Run) -> tuple[int, int, str]:
+        most = self.job.config.train.max_steps * len(self.job.requests)
+        return min(self._steps(), most), most, f"steps in the mirror; {run.name}: {run.state}"
+
+    def _steps(self) -> int:
+        """Return the steps of all trainings that the mirror has."""
+
+        def look() -> int:
+            try:
+                store, prefix = open_store(str(self.job.config.state.mirror))
+                listed = [store.list(f"{prefix}{training}") for training in self.job.trainings]
+            except InputError as error:
+                raise Unreachable(str(error)) from None
+            places = [[parse_name(name_of(each)) for each in found if MANIFESTS in each.key] for found in listed]
+            return sum(max((place[0] for place in found if place is not None), default=0) for found in places)
+
+        return self._patiently(look)
+
+    def _patiently(self, ask: Callable[[], Result]) -> Result:
+        """Return an answer, and ask again for as long as a network may be away."""
+        silent_since, pause = None, SECONDS_BETWEEN_LOOKS / 8
+        while True:
+            try:
+                answer = ask()
+            except Unreachable as error:
+                if silent_since is None:
+                    silent_since = time.monotonic()
+                    minutes = SECONDS_OF_SILENCE / 60
+                    warn(f"{error}; the job goes on, and is asked for again for {minutes:.0f} minutes", "job")
+                if time.monotonic() - silent_since > SECONDS_OF_SILENCE:
+                    raise Interrupted(f"{error}; the job goes on: run the same command again to find it") from None
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+            except SignedOut as error:
+                if not self.runs:
+                    raise
+                raise Interrupted(f"{error}; the job goes on meanwhile: then run the same command again") from None
+            else:
+                if silent_since is not None:
+                    say(f"job: {self.service.place} answers again")
+                return answer

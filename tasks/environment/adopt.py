@@ -1,0 +1,153 @@
+"""Adoption of an adapter or a whole model that another trainer made: checked and validated, a child process."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.artifact import ArtifactRecord
+from schemas.errors import InputError
+from schemas.tables.prompts import VALIDATION_FILE, read_prompts
+from schemas.tasks import SpecName
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.policy.child import Channel, as_child
+from tasks.policy.load import ADAPTER_FOLDER, load_policy, load_tokenizer
+from tasks.policy.merge import MODEL_FOLDER
+from tasks.train.preflight.inputs import require_audit
+from tasks.train.resume.adapter_files import CONFIG_FILE, WEIGHTS_FILE
+from tasks.train.summaries import SUMMARY_FILE
+
+MODEL_FILE: Final = "config.json"
+SHAPE: Final = ("model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers")
+"""Fields of a configuration that are equal for all models of one base."""
+HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+class Adoption(BaseModel):
+    """What was trained elsewhere, and where it says that it comes from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    folder: Path
+    trained_by: str = Field(pattern=r"^[A-Za-z0-9][\w.-]{0,60}@[\w.-]{1,64}$")
+    """The trainer with its commit or version: NAME@COMMIT."""
+    environment: str = Field(pattern="^[0-9a-f]{64}$")
+    """The sha256 of the package that it learned from."""
+
+
+class AdoptRequest(Adoption):
+    """Request of an adoption to its child process."""
+
+    base: Path
+    base_name: str
+    """The base's name on a hub, if it has one."""
+    dataset: Path
+    store: Path
+    audit: Path
+    spec: SpecName
+    decoding: dict[str, Any]
+    """Settings of the validation's answers."""
+    output: Path
+
+
+def require_environment(store: ArtifactStore, sha256: str, dataset: str | None = None) -> ArtifactRecord:
+    """Return the record of a package of a dataset; InputError where this store has none of the digest."""
+    found = store.record(sha256)
+    if found.kind != "environment" or dataset not in {None, found.inputs["dataset"]}:
+        raise InputError(
+            f"{found.kind} {sha256[:12]} is no environment of this profile's dataset; give the sha256 that `tucano "
+            "environment write` printed, with the profile and the settings that it was given"
+        )
+    return found
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Return the configuration and the weights of an adapter or a whole model; InputError where it is neither."""
+    found = [folder / CONFIG_FILE, folder / WEIGHTS_FILE]
+    if not found[0].is_file():
+        parts = [*sorted(folder.glob("model*.safetensors*"))] or [folder / "model.safetensors"]
+        found = [folder / MODEL_FILE, *parts]
+    if lost := [file.name for file in found if not file.is_file()]:
+        # A pickle of weights would run code.
+        raise InputError(
+            f"{folder} is neither an adapter of PEFT nor a whole model: it has no {' and no '.join(lost)}; give the "
+            "folder that save_pretrained wrote, with safetensors"
+        )
+    return found
+
+
+def main(request_file: Path, channel: Channel) -> None:
+    """Write the policy: its weights, and a summary with the validation of the base and of what was trained."""
+    request = AdoptRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+    rows = read_prompts(request.dataset / VALIDATION_FILE)
+    audit = require_audit(request.audit, request.spec, {row.task for row in rows})
+    weights = _copy(request)
+    channel.progress(0, 3, "loading torch")
+
+    import transformers
+
+    from tasks.policy.unpacked import unknown_to_engine
+    from tasks.train.watch.validation import validate
+
+    transformers.utils.logging.disable_progress_bar()
+    tokenizer, databases = load_tokenizer(request.base), Databases.open(request.store)
+    trained = (weights, None) if weights.name == MODEL_FOLDER else (request.base, weights)
+    model: Any = None
+    history = []
+    for step, (base, adapter) in enumerate(((request.base, None), trained)):
+        channel.progress(1 + step, 3, "validating")
+        model = load_policy(base, adapter, four_bit=False)
+        history.append(validate(model, tokenizer, rows, databases, request.spec, step=step, **request.decoding))
+    summary = {
+        "seed": request.decoding["seed"],
+        "algorithm": request.trained_by,
+        "environment": request.environment,
+        "audit": audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
+        # How many steps the other trainer took is not known: here they are one.
+        "steps": 1,
+        "chosen_step": 1,
+        "stopped_early": False,
+        "unknown_to_engine": unknown_to_engine(model),
+        "validation": [validation.model_dump() for validation in history],
+        "log": [],
+    }
+    (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def _copy(request: AdoptRequest) -> Path:
+    """Copy the weights and their configuration, without paths; refuse those that say that they are of another base."""
+    config, *weights = files_of(request.folder)
+    known, other, goal = _read(config), "", request.output / MODEL_FOLDER
+    if config.name == CONFIG_FILE:
+        goal = request.output / ADAPTER_FOLDER
+        named = [str(known.get("base_model_name_or_path")), request.base_name]
+        if all(map(HUB_NAME.fullmatch, named)) and named[0] != named[1]:
+            other = ", and ours is ".join(named)
+        known |= {"base_model_name_or_path": None, "inference_mode": True}
+    else:
+        ours = _read(request.base / MODEL_FILE)
+        differ = [key for key in SHAPE if known.get(key) != ours.get(key)]
+        other = "; ".join(f"{key} {known.get(key)!r}, and ours has {ours.get(key)!r}" for key in differ)
+    if other:
+        raise InputError(f"what is in {request.folder} is of another base: {other}; train it on this base")
+    goal.mkdir(parents=True)
+    (goal / config.name).write_text(json.dumps(known, indent=2, sort_keys=True), encoding="utf-8")
+    for file in weights:
+        shutil.copyfile(file, goal / file.name)
+    return goal
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{file} is no JSON object ({type(error).__name__}); give a whole folder") from None
+
+
+if __name__ == "__main__":
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

@@ -1,0 +1,1 @@
+"""Contract with the tokenizers and chat templates that Tucano2's authors publish the recipes of."""

@@ -1,0 +1,197 @@
+"""A job on a simulated Vertex AI: whatever happens, it is paid once, and nothing is left running."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.l4 import vertex as module
+from flows.l4 import waiting
+from flows.l4.job import claimed, leave_ending
+from flows.l4.vertex import Vertex
+from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
+from tests.answering_server import playing
+from tests.flows.l4.worlds import COMMIT, STOCK_OUT, Cloud, Rented, vertex
+
+RUNNING, DONE, PENDING = "JOB_STATE_RUNNING", "JOB_STATE_SUCCEEDED", "JOB_STATE_PENDING"
+BOTH = [b"train-seed7", b"train-seed8"]
+Make = Callable[..., Vertex]
+
+
+@pytest.fixture
+def rented(tmp_path: Path) -> Rented:
+    return Rented(tmp_path)
+
+
+@pytest.fixture
+def cloud(rented: Rented, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+    monkeypatch.setattr(waiting, "SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(module, "commit_of_code", lambda: COMMIT)
+    cloud = Cloud(rented.finish)
+    yield cloud
+    assert cloud.most_at_once <= 1
+
+
+@pytest.fixture
+def service(cloud: Cloud) -> Iterator[Make]:
+    with playing(cloud.play) as url:
+        yield lambda *regions, **named: vertex(url, *regions, **named)
+
+
+def test_one_job_is_asked_for_followed_and_left_ended(rented: Rented, cloud: Cloud, service: Make) -> None:
+    service().check()
+    assert rented.wait(service()) == ["projects/shop/locations/europe-west4/customJobs/0: done"]
+    assert rented.fetched == BOTH
+    (job,) = cloud.jobs
+    assert job["labels"] == {"tucano_job": rented.job.id}
+    assert job["jobSpec"]["scheduling"] == {
+        "strategy": "SPOT", "timeout": "604800s", "restartJobOnWorkerRestart": True
+    }  # fmt: skip
+    (worker,) = job["jobSpec"]["workerPoolSpecs"]
+    assert worker["machineSpec"] == {
+        "machineType": "g2-standard-4", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1
+    }  # fmt: skip
+    assert worker["containerSpec"]["imageUri"].endswith(f"/worker-l4:{COMMIT}")
+    assert worker["containerSpec"]["command"][-3:] == ["gs://loja/artifacts", rented.job.id, "/state"]
+    assert rented.wait(service()) == []
+    assert len(cloud.jobs) == 1
+
+
+def test_a_second_start_finds_the_job_that_runs(rented: Rented, cloud: Cloud, service: Make) -> None:
+    service().start(rented.job.id)
+    rented.wait(service())
+    assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
+
+
+def test_a_start_whose_answer_is_lost_is_not_sent_again(rented: Rented, cloud: Cloud, service: Make) -> None:
+    at = service()
+    assert at.find(rented.job.id) == []
+    cloud.faults = [-1]
+    with pytest.raises(TucanoError, match="does not answer"):
+        at.start(rented.job.id)
+    rented.wait(service())
+    assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
+
+
+def test_without_a_quota_nothing_is_made(rented: Rented, cloud: Cloud, service: Make) -> None:
+    cloud.has_quota = False
+    with pytest.raises(InputError, match="quota metrics exceed quota limits; ask for the quota") as refused:
+        rented.wait(service())
+    assert (refused.value.exit_code, cloud.jobs) == (2, [])
+    with pytest.raises(
+        InputError, match=r"quota aiplatform\S+preemptible_nvidia_l4_gpus in europe-west4 is 0; ask for 1"
+    ):
+        service().check()
+
+
+@pytest.mark.parametrize("looks", [[PENDING], [STOCK_OUT]], ids=["waits", "is refused"])
+def test_a_region_without_machines_gives_way_to_the_next(
+    rented: Rented, cloud: Cloud, service: Make, looks: Any
+) -> None:
+    cloud.looks = [looks, [RUNNING, DONE]]
+    rented.wait(service("europe-west4", "europe-west1", patience=0.2))
+    assert [job["name"].split("/")[3] for job in cloud.jobs] == ["europe-west4", "europe-west1"]
+    assert (cloud.left, rented.fetched) == ([], BOTH)
+
+
+@pytest.mark.parametrize("looks", [[PENDING], [STOCK_OUT]], ids=["waits", "is refused"])
+def test_a_stock_out_everywhere_ends_with_nothing_running(
+    rented: Rented, cloud: Cloud, service: Make, looks: Any
+) -> None:
+    cloud.looks = [looks]
+    with pytest.raises(Interrupted, match="no other place is left to try; nothing runs and nothing is paid"):
+        rented.wait(service("europe-west4", "europe-west1", patience=0.2))
+    assert (len(cloud.jobs), cloud.left) == (2, [])
+
+
+@pytest.mark.parametrize(
+    "end",
+    [STOCK_OUT, {"code": 3, "message": "The replica workerpool0-0 exited with a non-zero status of 4."}],
+    ids=["taken", "with notice"],
+)
+def test_a_job_whose_machine_is_taken_starts_again(rented: Rented, cloud: Cloud, service: Make, end: Any) -> None:
+    cloud.looks = [[RUNNING, end], [RUNNING, end], [RUNNING, end], [RUNNING, end], [RUNNING, DONE]]
+    cloud.seen = lambda job: rented.save(2 * len(cloud.jobs))
+    rented.wait(service())
+    assert (len(cloud.jobs), cloud.left, rented.fetched) == (5, [], BOTH)
+
+
+def test_a_job_that_never_comes_to_a_checkpoint_is_not_paid_for_ever(
+    rented: Rented, cloud: Cloud, service: Make
+) -> None:
+    cloud.looks = [[RUNNING, STOCK_OUT]]
+    with pytest.raises(Interrupted, match="3 runs of the job after one another were taken before a new checkpoint"):
+        rented.wait(service())
+    assert (len(cloud.jobs), cloud.left) == (3, [])
+
+
+def test_a_job_that_dies_says_why(rented: Rented, cloud: Cloud, service: Make) -> None:
+    died = {"code": 3, "message": "The replica workerpool0-0 exited with a non-zero status of 3."}
+    cloud.looks = [[RUNNING, died]]
+    with pytest.raises(TucanoError, match=r"failed \(The replica .* status of 3\.\); see log: https://console"):
+        rented.wait(service())
+    cloud.seen = lambda _: leave_ending(rented.exchange.shared, rented.job.id, GateRefused("the preflight says no"))
+    with pytest.raises(GateRefused, match="the job ended: the preflight says no"):
+        rented.wait(service())
+    assert (len(cloud.jobs), cloud.left) == (2, [])
+
+
+def test_a_network_that_is_away_is_waited_for(
+    rented: Rented, cloud: Cloud, service: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud.seen = lambda _: cloud.faults.extend([0, 503, 0]) if len(cloud.requests) < 4 else None
+    rented.wait(service())
+    assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
+    said = capsys.readouterr().err
+    assert said.count("does not answer") == 1
+    assert "answers again" in said
+
+
+def test_a_network_that_stays_away_leaves_the_job_to_be_found(
+    rented: Rented, cloud: Cloud, service: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "SECONDS_OF_SILENCE", 0.05)
+    cloud.seen = lambda _: cloud.faults.extend([503] * 1000)
+    with pytest.raises(Interrupted, match="the job goes on: run the same command again"):
+        rented.wait(service())
+    cloud.faults.clear()
+    cloud.seen = lambda _: None
+    rented.wait(service())
+    assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
+
+
+def test_credentials_that_expire_in_the_middle_leave_the_job_to_be_found(
+    rented: Rented, cloud: Cloud, service: Make
+) -> None:
+    cloud.seen = lambda _: cloud.faults.append(401)
+    with pytest.raises(Interrupted, match=r"gcloud auth application-default login.*the job goes on meanwhile"):
+        rented.wait(service())
+    cloud.faults, cloud.seen = [401], lambda _: None
+    with pytest.raises(InputError, match="gcloud auth application-default login"):
+        rented.wait(service())
+    rented.wait(service())
+    assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
+
+
+def test_two_commands_do_not_wait_for_one_job(rented: Rented, cloud: Cloud, service: Make) -> None:
+    with (
+        claimed(rented.job, str(rented.config.state.artifacts)),
+        pytest.raises(InputError, match=r"another `tucano l4` has this job .*; wait for its end"),
+    ):
+        rented.wait(service())
+    assert cloud.jobs == []
+
+
+def test_an_image_of_other_code_and_a_bucket_elsewhere_are_refused(cloud: Cloud, service: Make) -> None:
+    with pytest.raises(InputError, match="is of latest, and this code of commit 0123456789ab"):
+        service(image="europe-west4-docker.pkg.dev/shop/tucano/worker-l4:latest").check()
+    cloud.tags = ()
+    with pytest.raises(InputError, match=r"the registry has no image .*; build it from this commit"):
+        service().check()
+    cloud.tags, cloud.location = (COMMIT,), "US-CENTRAL1"
+    with pytest.raises(InputError, match="the bucket loja is in us-central1, and the job in europe-west4"):
+        service().check()
+    cloud.location = "EU"
+    service().check()
+    assert cloud.jobs == []
