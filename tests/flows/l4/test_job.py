@@ -1,19 +1,23 @@
 """A job as it travels: what decides its id, and what its machine is given."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
 
+from flows import remote
 from flows.cli.l4 import JOB, TrainedByJob
+from flows.l4 import work
 from flows.l4.job import Job, is_posted, make_job, post, read_ending, read_job
 from flows.l4.this import ThisMachine
 from flows.stages.remote import Exchange
-from flows.stages.runner import Results, StageResult
+from flows.stages.runner import Results, Session, StageResult
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
-from schemas.errors import InputError
+from schemas.errors import GateRefused, InputError
 from tasks.checkpoints.shared_artifacts import SharedArtifacts
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.small_pipeline import PROFILE
@@ -22,10 +26,10 @@ from tests.tasks.lineage.made import commit
 BUCKET = {"mirror": "gs://loja/mirror", "artifacts": "gs://loja/artifacts"}
 
 
-def rented(root: Path, *overrides: str) -> Config:
+def rented(root: Path, *overrides: str, places: Mapping[str, str] = BUCKET) -> Config:
     config = load_config(str(PROFILE), [f"state.root={root}", "train.seeds=[7, 8]", *overrides])
     workers = TrainedByJob(**config.workers.model_dump() | {"training": JOB})
-    return config.model_copy(update={"state": config.state.model_copy(update=BUCKET), "workers": workers})
+    return config.model_copy(update={"state": config.state.model_copy(update=dict(places)), "workers": workers})
 
 
 @pytest.fixture
@@ -72,6 +76,56 @@ def test_a_job_of_another_version_is_refused(tmp_path: Path) -> None:
         Job.model_validate_json(shared.note("l4-0") or b"")
     with pytest.raises(InputError, match="of another version of this program"):
         read_job(shared, "0")
+
+
+@pytest.fixture
+def posted(tmp_path: Path, given: Results, monkeypatch: pytest.MonkeyPatch) -> tuple[Job, Exchange]:
+    """A job in a shared folder, in a process whose Prefect and MLflow are not asked."""
+    places = {"mirror": str(tmp_path / "mirror"), "artifacts": str(tmp_path / "shared")}
+    job = job_of(rented(tmp_path, places=places), given)
+    exchange = Exchange(SharedArtifacts(places["artifacts"]), ArtifactStore(tmp_path / "artifacts"))
+    post(job, exchange)
+    monkeypatch.setattr(work, "configure_prefect", lambda _: None)
+    monkeypatch.setattr(Session, "recorder", SimpleNamespace(end_abandoned=lambda: None))
+    return job, exchange
+
+
+def test_the_job_trains_each_seed_and_leaves_its_policy(
+    posted: tuple[Job, Exchange], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, exchange = posted
+    trained: list[int] = []
+
+    def train(session: Session, given: Results, seed: int) -> StageResult:
+        assert {role: (each.path / role).read_text() for role, each in given.items()} == {role: role for role in given}
+        assert session.config.state.root == tmp_path / "job"
+        trained.append(seed)
+        return session.result(commit(session.store, "policy", {"adapter": f"{seed}".encode()}, {}))
+
+    monkeypatch.setattr(remote, "FUNCTIONS", {"train": train})
+    work._train(exchange.shared, job.id, tmp_path / "job")
+    policies = [exchange.read(request) for request in job.requests]
+    assert [(exchange.store.path(each.sha256) / "adapter").read_text() for each in policies if each] == ["7", "8"]
+    work._train(exchange.shared, job.id, tmp_path / "another machine")
+    assert trained == [7, 8]
+
+
+def test_a_job_that_is_refused_leaves_its_sentence(
+    posted: tuple[Job, Exchange], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, exchange = posted
+
+    def refuse(*_: object, **__: object) -> StageResult:
+        raise GateRefused("the preflight says no")
+
+    monkeypatch.setattr(remote, "FUNCTIONS", {"train": refuse})
+    with pytest.raises(GateRefused):
+        work._train(exchange.shared, job.id, tmp_path / "job")
+    ending = read_ending(exchange.shared, job)
+    assert ending is not None
+    assert (type(ending.error), str(ending.error)) == (GateRefused, "the job ended: the preflight says no")
+    post(job, exchange)
+    assert read_ending(exchange.shared, job) is None
 
 
 @pytest.mark.integration
