@@ -78,7 +78,7 @@ def adopt(
     try:
         adopted = Adoption(folder=folder.resolve(), trained_by=trained_by, environment=environment)
     except ValidationError as error:
-        raise InputError(f"the adoption: {first_fault(error)}") from None
+        raise InputError(f"{first_fault(error)}; give NAME@COMMIT, and the sha256 that was printed") from None
     files_of(adopted.folder)
     require_environment(existing_store(config, "no environment is there"), environment)
     result = run_chain(config, profile, until="promote", fresh=False, yes=True, adopted=adopted)

@@ -119,7 +119,7 @@ class Registry:
             )
         chosen = next(iter(listed)) if number is None else number
         if chosen not in listed:
-            raise InputError(f"{name} has no version {number}; it has {', '.join(listed)}: give a number")
+            raise InputError(f"{name} has no version {number}; it has {', '.join(listed)}: give one of these numbers")
         return _as_policy_version(name, chosen, listed[chosen])
 
     def versions(self, name: str) -> list[PolicyVersion]:

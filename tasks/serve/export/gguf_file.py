@@ -139,9 +139,7 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
         raise InputError(f"the tokenizer is {bpe.get('type')} or has no EOS token, which GGUF cannot hold; {REMEDY}")
     if len(tokenizer) > rows:
         raise InputError(f"the tokenizer has {len(tokenizer)} tokens, and the model {rows}; give the model's own")
-    template = str(tokenizer.chat_template)
-    for tag, block in BLOCKS.items():
-        template = re.sub(rf"(\{{%[-+]?\s*){tag}\b", rf"\1{block}", template)
+    template = _template_for_others(tokenizer)
     if tokenizer.bos_token_id is None and "bos_token" in template:
         raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {REMEDY}")
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
@@ -163,6 +161,18 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
         "add_eos_token": False,
         "chat_template": template,
     }
+
+
+def _template_for_others(tokenizer: "PreTrainedTokenizerBase") -> str:
+    """Return the chat template that writes what training read, also in llama.cpp, which sets `enable_thinking`."""
+    template = str(tokenizer.chat_template)
+    for tag, block in BLOCKS.items():
+        template = re.sub(rf"(\{{%[-+]?\s*){tag}\b", rf"\1{block}", template)
+    if "enable_thinking" not in template:
+        return template
+    asked = {"tokenize": False, "add_generation_prompt": True}
+    thinks = tokenizer.apply_chat_template(QUESTION, enable_thinking=True, **asked) == render(tokenizer, QUESTION)
+    return f"{{%- set enable_thinking = {str(thinks).lower()} %}}{template}"
 
 
 def _has_pieces(rules: Mapping[str, Any]) -> bool:

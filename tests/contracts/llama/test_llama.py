@@ -5,6 +5,7 @@ trained, the pretrained Llama's of `make real-model`, where it was made, and tho
 and a chat template like Tucano2's.
 """
 
+import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -42,11 +43,10 @@ EQUAL_SHARE = 0.95
 
 @contextmanager
 def _served(file: Path) -> Iterator[httpx.Client]:
-    """Serve a file by llama.cpp while the block runs."""
+    """Serve a file by llama.cpp in the block; a command that ran here has taken the current folder off the path."""
     command = [str(INTERPRETER), "-m", "tests.contracts.llama.child", str(file)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=REPOSITORY
-    ) as child:
+    settings: Any = {"env": {**os.environ, "PYTHONPATH": str(REPOSITORY)}, "text": True, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **settings) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         try:

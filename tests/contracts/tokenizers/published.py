@@ -15,7 +15,8 @@ from schemas.source import REPOSITORY
 Kind = Literal["sentencepiece", "byte-level", "byte-level words"]
 """The last splits a text into words first, as GPT-2 does, which the authors' byte-level recipe does not."""
 KINDS: Final[tuple[Kind, ...]] = ("sentencepiece", "byte-level", "byte-level words")
-UNKNOWN, BEGIN, END, PADDING = "<|unk|>", "<|im_start|>", "<|im_end|>", "<|pad|>"
+SPECIAL: Final = ("<|unk|>", "<|im_start|>", "<|im_end|>", "<|pad|>")
+UNKNOWN, BEGIN, END, PADDING = SPECIAL
 MARKS: Final = (
     *(f"<{slash}{name}>" for name in ("tools", "tool_call", "tool_response", "think", "answer", "context")
       for slash in ("", "/")),

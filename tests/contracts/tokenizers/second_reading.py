@@ -28,11 +28,10 @@ def main(base: Path, output: Path) -> None:
     read = unsloth.load_correct_tokenizer(str(base), model_max_length=4096, padding_side="right")
     model, read = importlib.import_module("unsloth.models._utils").patch_tokenizer(model, read)
     read = unsloth.check_tokenizer(model, read, model_name=str(base))
-    after = _state(model)
     found = {
         "ours": described(load_tokenizer(base)),
         "unsloth": described(read),
-        "changed": sorted(name for name in before | after if before.get(name) != after.get(name)),
+        "changed": sorted(name for name, value in _state(model).items() if before.get(name) != value),
     }
     output.write_text(json.dumps(found), encoding="utf-8")
 

@@ -37,7 +37,7 @@ def test_a_template_in_gguf_writes_the_same_without_transformers(template: str) 
     plain = plainly(written)
     for messages, asks in CONVERSATIONS:
         own = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=asks)
-        assert plain.render(messages=messages, add_generation_prompt=asks) == own
+        assert plain.render(messages=messages, add_generation_prompt=asks, enable_thinking=True) == own
 
 
 def test_tags_go_with_the_blanks_that_they_take() -> None:

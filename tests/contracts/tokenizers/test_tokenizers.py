@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from schemas.config.train import TrainConfig
@@ -18,23 +17,20 @@ from tasks.policy.length import PromptLengths
 from tasks.policy.load import load_policy, load_tokenizer
 from tasks.train.preflight.inputs import check_prompt_budget, check_tokenizer, read_fit_tokenizer
 from tests.contracts.tokenizers.published import (
-    BEGIN,
     BLANKS,
-    END,
     KINDS,
     MARKS,
-    PADDING,
+    SPECIAL,
     TEMPLATES,
-    UNKNOWN,
     WITHOUT_TURNS,
     Kind,
     published_tokenizer,
     save_policy,
     texts,
 )
+from tests.prompt_tables import prompt_table
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
-SPECIAL = (BEGIN, END, PADDING, UNKNOWN)
 FIT = ("chat", "tools", "hybrid")
 HOSTILE = " ".join((*MARKS, *SPECIAL, "< context >", "<con\u200btext>", "<con<context>text>", "＜think＞", "&"))
 REVIEW = "  dois  blanks,\ttab\n\n        R$ 1.234,56 em 12x - nota 4,5/5 ❤️ 👍🏽 日本 ăβ"
@@ -123,10 +119,12 @@ def test_texts_come_back_as_they_were_and_turns_are_padded_on_the_left(kind: Kin
 def test_curation_and_preflight_count_the_same_tokens(kind: Kind, begins: bool, tmp_path: Path) -> None:
     """Else a prompt of exactly the most tokens would pass one, and stop the other after the base was paid for."""
     tokenizer = _fit(kind, "chat", tmp_path, begins=begins)
-    rows = prompt_rows()
-    table = pl.DataFrame({"system": [row.system for row in rows], "prompt": [row.prompt for row in rows]})
-    longest = PromptLengths.of(PolicyConfig(name=str(tmp_path / "published"))).tokens(table).max()
-    assert isinstance(longest, int)
+    rows, policy = prompt_rows(), PolicyConfig(name=str(tmp_path / "published"))
+    asked = [as_messages(row.system, row.prompt) for row in rows]
+    # As TRL reads a conversation.
+    read = tokenizer.apply_chat_template(asked, add_generation_prompt=True, return_dict=True)["input_ids"]
+    longest = max(map(len, read))
+    assert PromptLengths.of(policy).tokens(prompt_table(rows)).to_list() == list(map(len, read))
     recipe = TrainConfig.model_validate(RECIPE)
     assert check_prompt_budget(tokenizer, rows, 999, longest, recipe).passed
     assert not check_prompt_budget(tokenizer, rows, 999, longest - 1, recipe).passed

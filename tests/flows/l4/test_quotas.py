@@ -6,8 +6,10 @@ import pytest
 
 from flows.l4.quotas import COMPUTE, ON_DEMAND, SPOT, USAGE, VERTEX, Quota, l4_quotas, require_quotas
 from schemas.errors import InputError
+from tests.cases import cases_of
 
 REGION = "europe-west4"
+CASES = cases_of(__file__)
 
 
 def google(everywhere: float = 0, spot: float = 0, standard: float = 0, used: float = 0, **vertex: str) -> Any:
@@ -39,37 +41,15 @@ def lacking(quotas: list[Quota]) -> list[str]:
     return [quota.name for quota in quotas if quota.lacks]
 
 
-@pytest.mark.parametrize(
-    ("limits", "on_demand", "names"),
-    [
-        ({}, False, ["GPUS_ALL_REGIONS", SPOT]),
-        ({"everywhere": 1, "spot": 1}, False, []),
-        ({"everywhere": 1, "spot": 1}, True, [ON_DEMAND]),
-        # One that a machine has already leaves none.
-        ({"everywhere": 1, "spot": 1, "used": 1}, False, ["GPUS_ALL_REGIONS", SPOT]),
-        # Without a quota of its own a Spot machine counts as one on demand.
-        ({"everywhere": 1, "standard": 1}, False, []),
-        ({"everywhere": 0, "spot": 8, "standard": 8}, True, ["GPUS_ALL_REGIONS"]),
-    ],
-)
+# One that a machine has already leaves none; without a quota of its own a Spot machine counts as one on demand.
+@pytest.mark.parametrize(("limits", "on_demand", "names"), CASES["a_group_needs"])
 def test_a_group_needs_an_l4_in_the_region_and_one_in_all_together(
     limits: dict[str, Any], on_demand: bool, names: list[str]
 ) -> None:
     assert lacking(l4_quotas("p", REGION, google(**limits), on="group", on_demand=on_demand)) == names
 
 
-@pytest.mark.parametrize(
-    ("limits", "lacks"),
-    [
-        ({}, True),
-        ({"every": "0"}, True),
-        ({"every": "1"}, False),
-        ({"every": "1", "europe_west4": "0"}, True),
-        ({"every": "0", "europe_west4": "2"}, False),
-        ({"every": "0", "us_central1": "2"}, True),
-        ({"every": "-1"}, False),
-    ],
-)
+@pytest.mark.parametrize(("limits", "lacks"), CASES["a_job_needs"])
 def test_a_job_of_vertex_ai_has_quotas_of_its_own(limits: dict[str, Any], lacks: bool) -> None:
     quotas = l4_quotas("p", REGION, google(everywhere=9, spot=9, standard=9, **limits), on="vertex")
     assert bool(lacking(quotas)) == lacks

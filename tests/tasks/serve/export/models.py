@@ -31,7 +31,7 @@ def save_model(folder: Path, *, tied: bool = True, kind: Kind | None = None, fam
     from tasks.stand_in.model import build_model, build_tokenizer
 
     texts = [TEXT] * 50
-    tokenizer = published_tokenizer(kind) if kind else build_tokenizer(texts, SMALL.vocabulary_size)
+    tokenizer = published_tokenizer(kind, "hybrid") if kind else build_tokenizer(texts, SMALL.vocabulary_size)
     model = build_model(SMALL, tokenizer, 3)
     model.config.tie_word_embeddings = tied
     model.config.rope_parameters = {"rope_theta": 50_000.0, "rope_type": "default"}
