@@ -2,7 +2,7 @@
 
 A run's answers are kept with the weights and the settings that they are of, and scored here by this code's rewards, in
 seconds; so this is run again whenever a reward changes. Answers of other weights or of another profile than the shipped
-ones are refused: `make recording`, or `make real-model`, and then `--state .tucano --profile NAME --keep`.
+ones are refused: run `make retrain` with `--set train.max_steps=10`, or `make real-model`, and then this with `--keep`.
 
     python -m benchmarks.scoreboard --state .tucano --profile my.toml
 
@@ -14,13 +14,13 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
-from benchmarks.harness import Report, read_result, run_benchmark
-from benchmarks.scoreboard.runs import ByRung, Run, keep, kept_rows, read_runs, rescored, rows_of_state
+from benchmarks.harness import Report, add_overrides, read_result, run_benchmark
+from benchmarks.scoreboard.runs import Run, keep, kept_rows, read_runs, rescored, rows_of_state
+from schemas.config.config import Config
 from schemas.config.profiles import known_profiles, load_config
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import joint_version
@@ -46,6 +46,7 @@ def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--state", type=Path, help="state folder of a run to show beside the kept ones")
     parser.add_argument("--profile", default="local", help="of that run: a name, or a path")
+    add_overrides(parser)
     parser.add_argument("--keep", action="store_true", help="keep that run, which has just ended on this code")
 
 
@@ -53,23 +54,22 @@ def measure(report: Report, options: Namespace) -> None:
     """Score the answers of all runs, and print them in one table."""
     rows: list[Sequence[str] | None] = []
     if options.state:
-        answered, day = rows_of_state(options.state), datetime.now(UTC).date().isoformat()
+        answered = rows_of_state(options.state)
         if options.keep:
-            keep(options.profile, answered, day)
+            keep(options.profile, options.set, answered)
         else:
-            rows += _rows_of_run(options.profile, rescored(load_config(options.profile), answered))
+            rows += _rows_of_run(options.profile, load_config(options.profile, options.set), answered)
     runs = read_runs()
     for profile, run in runs.items():
-        found = rescored(load_config(profile), kept_rows(profile, run))
-        rows += [*([None] if rows else []), *_rows_of_run(profile, found), *_rows_of_ladder(profile)]
+        of_run = _rows_of_run(profile, load_config(profile, run.overrides), kept_rows(profile, run))
+        rows += [*([None] if rows else []), *of_run, *_rows_of_ladder(profile)]
     report.table(
         "Reward and right answers (ground truth) of each, in hundredths",
         ("profile", "answers by", "all", *TASK_NAMES),
         rows,
         left=("answers by",),
     )
-    for line in identities(runs):
-        report.line(line)
+    report.line("\n".join(identities(runs)))
     for profile in runs:
         if read_result(LADDERS.get(profile, "")) is None:
             report.line(f"Ladder of {profile}: not run yet.")
@@ -80,16 +80,19 @@ def identities(runs: Mapping[str, Run]) -> list[str]:
     """Return a line on each run, with digests that must be those of what is shipped."""
     rewards = joint_version()[:SHOWN_OF_A_DIGEST]
     return [
-        f"{profile}, kept {run.day}: weights {run.weights[:SHOWN_OF_A_DIGEST]}, "
+        f"{' '.join((profile, *run.overrides))}: weights {run.weights[:SHOWN_OF_A_DIGEST]}, "
         f"settings {run.settings[:SHOWN_OF_A_DIGEST]}, rewards {rewards}"
         for profile, run in runs.items()
     ]
 
 
-def _rows_of_run(profile: str, found: ByRung) -> Iterator[list[str]]:
+def _rows_of_run(profile: str, config: Config, answered: Mapping[str, Any]) -> Iterator[list[str]]:
+    found = rescored(config, answered)
     tasks = found["base"].keys()
-    for rung, name in RUNGS.items():
-        if rung in found:
+    # Without steps of GRPO the policy is the one after fine-tuning.
+    rungs = RUNGS if config.train.max_steps else {**RUNGS, "tuned": "sft", "sft": ""}
+    for rung, name in rungs.items():
+        if name and rung in found:
             cells = {task: (means.reward, means.truth) for task, means in found[rung].items()}
             yield [profile if rung == "base" else "", name, *_cells(cells, whole=cells.keys() == tasks)]
 

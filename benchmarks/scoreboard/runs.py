@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -18,13 +18,12 @@ from schemas.disk import file_sha256
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.progress import silent
-from schemas.source import REPOSITORY
 from schemas.tables.prompts import read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.demo.record import rows_of
-from tasks.evaluate.completions.page import EXAMPLE_FILE, PAGE_FILE
+from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.ground_truth import truth_of
 from tasks.policy.published import digests
 from tasks.real_model.convert import MEMBERS
@@ -41,15 +40,14 @@ class Run(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    answers: str
-    """File of the rows of its page of completions, from the repository's root."""
+    overrides: tuple[str, ...]
+    """What was set over the profile, such as `train.max_steps=10`."""
     answers_sha256: str
+    """Of the file with the rows of its page of completions."""
     weights: str
     """The published model's identity."""
     settings: str
-    """Digest of what the profile sets."""
-    day: str
-    """Day on which it was kept."""
+    """Digest of what the profile and the overrides set."""
 
 
 class Means(NamedTuple):
@@ -57,7 +55,6 @@ class Means(NamedTuple):
 
     reward: float
     truth: float
-    prompts: int
 
 
 ByRung = Mapping[str, Mapping[TaskName, Means]]
@@ -76,29 +73,24 @@ def rows_of_state(state: Path) -> dict[str, Any]:
     return rows_of(pages[-1])
 
 
-def keep(profile: str, rows: Mapping[str, Any], day: str) -> Run:
-    """Keep the answers of a run that just ended on this code; those of `local` are the shipped example's."""
-    config, file = load_config(profile), RUNS_FILE.with_name(f"{profile}.json.gz")
-    if profile == "local":
-        file = EXAMPLE_FILE
-    else:
-        text = json.dumps({**rows, "rollouts": {}}, ensure_ascii=False, separators=(",", ":"))
-        file.write_bytes(gzip.compress(text.encode(), mtime=0))
+def keep(profile: str, overrides: Sequence[str], rows: Mapping[str, Any]) -> None:
+    """Keep the answers of a run that just ended on this code, in place of the profile's earlier ones."""
+    config, file = load_config(profile, overrides), answers_file(profile)
+    text = json.dumps({**rows, "rollouts": {}}, ensure_ascii=False, separators=(",", ":"))
+    file.write_bytes(gzip.compress(text.encode(), mtime=0))
     run = Run(
-        answers=str(file.relative_to(REPOSITORY)),
+        overrides=tuple(overrides),
         answers_sha256=file_sha256(file),
         weights=weights_of(config),
         settings=settings_of(config),
-        day=day,
     )
     kept = {name: each.model_dump() for name, each in sorted({**read_runs(), profile: run}.items())}
     RUNS_FILE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    return run
 
 
 def kept_rows(profile: str, run: Run) -> dict[str, Any]:
     """Return the rows of a kept run; InputError where what it is of is no longer what is shipped."""
-    config, file = load_config(profile), REPOSITORY / run.answers
+    config, file = load_config(profile, run.overrides), answers_file(profile)
     shipped = {"answers_sha256": file_sha256(file), "weights": weights_of(config), "settings": settings_of(config)}
     for name, digest in shipped.items():
         if digest != (of_run := getattr(run, name)):
@@ -108,6 +100,11 @@ def kept_rows(profile: str, run: Run) -> dict[str, Any]:
             )
     rows: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
     return rows
+
+
+def answers_file(profile: str) -> Path:
+    """Return the file of a kept run's answers."""
+    return RUNS_FILE.with_name(f"{profile}.json.gz")
 
 
 def weights_of(config: Config) -> str:
@@ -154,6 +151,6 @@ def _means(rollouts: list[Rollout], databases: Databases) -> dict[TaskName, Mean
     for each in scored:
         found[each.task].append((each.reward, truth_of(each, databases) or 0.0))
     return {
-        task: Means(fmean(reward for reward, _ in pairs), fmean(truth for _, truth in pairs), len(pairs))
+        task: Means(fmean(reward for reward, _ in pairs), fmean(truth for _, truth in pairs))
         for task, pairs in found.items()
     }

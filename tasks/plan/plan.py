@@ -12,7 +12,7 @@ forecast and decides no promotion.
   standard error is the paired test's own, of validation differences: between the model that GRPO starts from and that
   way or, where it is that way, between its free answers and the ones it serves.
 - **Learner.** The cheapest way within .02 of the best cheap one; GRPO where half of the room leads above that one by
-  as much as is shown, and by .02 at least.
+  as much as is shown, and by .02 above it and every baseline.
 """
 
 import math
@@ -76,9 +76,9 @@ def _plan_task(task: TaskName, scores: CheapScores, terms: Terms, tasks: int) ->
         shown = (_z(1 - level) + _z(POWER)) * error
         if expected is not None:
             power = _power(expected, error, level)
-            learner = TRAINED if expected >= max(shown, NEAR) else learner
-    count = len(scores.of("base", task))
-    return TaskPlan(count, test_prompts, rungs, best, pass_1, pass_k, expected, shown, power, learner)
+            least = max([rungs[best], *without]) - rungs[best] + NEAR
+            learner = TRAINED if expected >= max(shown, least) else learner
+    return TaskPlan(len(served), test_prompts, rungs, best, pass_1, pass_k, expected, shown, power, learner)
 
 
 def _must_gain(scores: CheapScores, terms: Terms, against: str, plans: Mapping[TaskName, TaskPlan]) -> float | None:

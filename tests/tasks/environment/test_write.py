@@ -25,15 +25,15 @@ import json, sys
 sys.path[:] = [path for path in sys.path if path not in ("", sys.argv[3])] + [sys.argv[1]]
 import tucano_commerce
 alone = sorted(name for name in sys.modules if name.split(".")[0] in ("flows", "tasks", "schemas", "polars", "torch"))
-known, found = tucano_commerce.environment(), []
-for line in map(json.loads, open(sys.argv[2], encoding="utf-8")):
+lines, found = [json.loads(line) for line in open(sys.argv[2], encoding="utf-8")], []
+for line in lines:
     asked = {"prompt_id": [line["prompt_id"]], "completions": [[{"role": "assistant", "content": line["completion"]}]]}
     values = {function.__name__: function(**asked)[0] for function, _ in tucano_commerce.trl_rewards()}
     scored = tucano_commerce.compute_score(
         data_source="tucano_commerce", solution_str=line["completion"], ground_truth=line["prompt_id"], extra_info={}
     )
     found.append({"trl": values, "verl": scored})
-pushes = [line for line in map(json.loads, open(sys.argv[2], encoding="utf-8")) if line["task"] == "push"][:1] * 2
+pushes = [line for line in lines if line["components"].get("variety")][:1] * 2
 (variety,) = [function for function, _ in tucano_commerce.trl_rewards() if function.__name__ == "push_variety"]
 twice = variety(
     completions=[[{"role": "assistant", "content": each["completion"]}] for each in pushes],

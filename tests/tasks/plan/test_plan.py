@@ -42,7 +42,7 @@ def test_the_room_is_the_best_of_a_group_above_the_served_answer() -> None:
         ({"base": BASE, "sft": SFT}, NO_ROOM, "SFT"),
         ({"base": SFT, "sft": SFT}, NO_ROOM, "nothing"),
         ({"base": BASE, "base-guided": [score - 0.01 for score in SFT], "sft": SFT}, NO_ROOM, "grammar"),
-        # Nearly as good without any model.
+        ({"base": BASE, "sft": SFT, "bag-of-words": [0.9] * 6}, ROOM, "nothing"),
         ({"base": BASE, "sft": SFT, "bag-of-words": [0.59] * 6}, NO_ROOM, "nothing"),
         ({"base": BASE, "sft": SFT, "bag-of-words": [0.5] * 6}, NO_ROOM, "SFT"),
     ],
