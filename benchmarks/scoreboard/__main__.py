@@ -60,9 +60,11 @@ def measure(report: Report, options: Namespace) -> None:
         else:
             rows += _rows_of_run(options.profile, load_config(options.profile, options.set), answered)
     runs = read_runs()
-    for profile, run in runs.items():
-        of_run = _rows_of_run(profile, load_config(profile, run.overrides), kept_rows(profile, run))
-        rows += [*([None] if rows else []), *of_run, *_rows_of_ladder(profile)]
+    for profile in dict.fromkeys((*runs, *LADDERS)):
+        rows += [None] if rows else []
+        if run := runs.get(profile):
+            rows += _rows_of_run(profile, load_config(profile, run.overrides), kept_rows(profile, run))
+        rows += _rows_of_ladder(profile)
     report.table(
         "Reward and right answers (ground truth) of each, in hundredths",
         ("profile", "answers by", "all", *TASK_NAMES),
@@ -70,10 +72,7 @@ def measure(report: Report, options: Namespace) -> None:
         left=("answers by",),
     )
     report.line("\n".join(identities(runs)))
-    for profile in runs:
-        if read_result(LADDERS.get(profile, "")) is None:
-            report.line(f"Ladder of {profile}: not run yet.")
-    report.line(f"No one has run yet: {', '.join(name for name in known_profiles() if name not in runs)}.")
+    report.line(f"No one has run more of: {', '.join(name for name in known_profiles() if name not in runs)}.")
 
 
 def identities(runs: Mapping[str, Run]) -> list[str]:
@@ -105,7 +104,7 @@ def _rows_of_ladder(profile: str) -> Iterator[list[str]]:
     tasks = [task for task in TASK_NAMES if task in rewards]
     for arm, name in ARMS.items():
         cells = {task: (float(rewards[task][arm]), float(truths[task][arm])) for task in tasks}
-        yield ["", f"ladder: {name}", *_cells(cells, whole=True)]
+        yield [profile if arm == "sft" else "", f"ladder: {name}", *_cells(cells, whole=True)]
 
 
 def _cells(cells: Cells, *, whole: bool) -> list[str]:

@@ -30,9 +30,9 @@ def test_another_result_is_another_page(tmp_path: Path) -> None:
 
 def test_a_benchmark_that_the_template_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     template = tmp_path / "page.md.jinja"
-    template.write_text(page.TEMPLATE_FILE.read_text(encoding="utf-8").replace('{{ result("step") }}', ""))
+    template.write_text(page.TEMPLATE_FILE.read_text(encoding="utf-8").replace('{{ result("ledger") }}', ""))
     monkeypatch.setattr(page, "TEMPLATE_FILE", template)
-    with pytest.raises(ValueError, match=r"differ in step$"):
+    with pytest.raises(ValueError, match=r"differ in ledger$"):
         page.page()
 
 
