@@ -63,12 +63,15 @@ def locked(file: Path) -> Iterator[None]:
     """Hold a file of people's during the block, against other commands that change it."""
     from filelock import FileLock, Timeout
 
+    lock = FileLock(file.with_name(f".{file.name}.lock"), timeout=SECONDS_TO_WAIT)
     try:
-        held = FileLock(file.with_name(f".{file.name}.lock"), timeout=SECONDS_TO_WAIT).acquire()
+        lock.acquire()
     except Timeout:
         raise in_use(str(file)) from None
-    with held:
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def synchronize(path: Path) -> None:

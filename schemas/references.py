@@ -113,6 +113,10 @@ ASKED_FIELDS: Final[Mapping[TaskName, tuple[str, ...]]] = {
     "sentiment": ("polarity", "score"),
 }
 """The fields that people are asked for, by task, in the order of the questions."""
+_UNKNOWN: Final[Mapping[AskedTask, Mapping[str, Any]]] = {
+    "extraction": {"rating": None, "fields": None},
+    "sentiment": {"polarity": None, "score": None},
+}
 
 
 class GivenReference(BaseModel):
@@ -132,8 +136,7 @@ class GivenReference(BaseModel):
         if not self.reference.keys() <= set(known):
             raise ValueError(f"reference has a key that nobody is asked for; of {self.task} it has {', '.join(known)}")
         try:
-            unknown = dict.fromkeys(REFERENCES[self.task].model_fields)
-            check_reference(self.task, {**unknown, **self.reference})
+            check_reference(self.task, {**_UNKNOWN[self.task], **self.reference})
         except ValidationError as error:
             # The error's own message would repeat what is there.
             raise ValueError(f"reference: {first_fault(error)}") from None

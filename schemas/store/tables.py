@@ -46,8 +46,10 @@ TABLES: Final[Mapping[str, TableSchema]] = {
             "customer_id": _ID,
             "order_status": Column(_TEXT, one_of([*ORDER_STATUSES]), nullable=True),
             "order_purchase_timestamp": Column(_TIME),
-            **dict.fromkeys(("order_approved_at", "order_delivered_carrier_date"), _MOMENT),
-            **dict.fromkeys(("order_delivered_customer_date", "order_estimated_delivery_date"), _MOMENT),
+            "order_approved_at": _MOMENT,
+            "order_delivered_carrier_date": _MOMENT,
+            "order_delivered_customer_date": _MOMENT,
+            "order_estimated_delivery_date": _MOMENT,
         },
         rules={
             "a delivered order has a delivery date": _rows(~_WITHOUT | _TOLERATED),
@@ -84,8 +86,10 @@ TABLES: Final[Mapping[str, TableSchema]] = {
             "review_id": _ID,
             "order_id": _ID,
             "review_score": _STARS,
-            **dict.fromkeys(("review_comment_title", "review_comment_message"), _ANY_TEXT),
-            **dict.fromkeys(("review_creation_date", "review_answer_timestamp"), _MOMENT),
+            "review_comment_title": _ANY_TEXT,
+            "review_comment_message": _ANY_TEXT,
+            "review_creation_date": _MOMENT,
+            "review_answer_timestamp": _MOMENT,
         },
         unique=("review_id", "order_id"),
         rules={
@@ -98,7 +102,8 @@ TABLES: Final[Mapping[str, TableSchema]] = {
         {
             "customer_id": _KEY,
             "customer_unique_id": _ID,
-            **dict.fromkeys(("customer_zip_code_prefix", "customer_city"), _ANY_TEXT),
+            "customer_zip_code_prefix": _ANY_TEXT,
+            "customer_city": _ANY_TEXT,
             "customer_state": _STATE,
         }
     ),
@@ -120,10 +125,13 @@ TABLES: Final[Mapping[str, TableSchema]] = {
             "sentiment": Column(_TEXT, one_of(["positive", "neutral", "negative"])),
             "sentiment_score": _STARS,
             "churn_risk": Column(_NUMBER, between(0, 1)),
-            **dict.fromkeys(("delivery_issue", "product_issue", "seller_issue"), Column(_FLAG)),
+            "delivery_issue": Column(_FLAG),
+            "product_issue": Column(_FLAG),
+            "seller_issue": Column(_FLAG),
             "main_complaint": _ID,
             "complaint_category": Column(_TEXT, one_of(["delivery", "product", "seller", "price", "other", "none"])),
-            **dict.fromkeys(("repeat_intent", "would_recommend"), Column(_FLAG)),
+            "repeat_intent": Column(_FLAG),
+            "would_recommend": Column(_FLAG),
             # The main complaint as the review's own words tell it; earlier stores have no such column.
             "complaint_words": Column(_TEXT, nullable=True, required=False),
         }

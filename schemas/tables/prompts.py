@@ -182,10 +182,13 @@ PROMPTS: Final = TableSchema(
     {
         "prompt_id": Column(_TEXT, _DIGEST),
         "task": Column(_TEXT, one_of(TASK_NAMES)),
-        **dict.fromkeys(("system", "prompt"), Column(_TEXT, FILLED)),
+        "system": Column(_TEXT, FILLED),
+        "prompt": Column(_TEXT, FILLED),
         "reference": Column(_TEXT),
         "source": Column(_TEXT, matching("^[a-z0-9_-]{1,40}$")),
-        **dict.fromkeys(("customer_id", "order_id", "review_id"), Column(_TEXT, nullable=True)),
+        "customer_id": Column(_TEXT, nullable=True),
+        "order_id": Column(_TEXT, nullable=True),
+        "review_id": Column(_TEXT, nullable=True),
         "parent_id": Column(_TEXT, _DIGEST, nullable=True),
     },
     rules={
