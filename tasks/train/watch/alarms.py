@@ -139,8 +139,8 @@ class Alarms:
         if before is None or now is None:
             return None
         limit = self._limits.min_variety
-        # A dozen prompts cannot tell a small fall from none.
-        wrong = now < limit and now <= before / 2
+        # A dozen prompts cannot tell a small fall from none, and what began as one answer did not become one.
+        wrong = now < limit and now <= before / 2 and now < before
         said = {"task": task, "value": now, "before": before, "limit": limit}
         return self._judge("one_answer", latest.step, wrong, self._limits.hacking_patience, **said)
 
