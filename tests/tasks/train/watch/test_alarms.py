@@ -91,7 +91,8 @@ def test_answers_that_become_one_text_are_an_alarm_and_those_that_always_were_ar
     assert (alarm.name, alarm.step) == ("one_answer", 8)
     assert "churn" in alarm.text and "0.12 times" in alarm.text
     always = Alarms(AlarmsSection(hacking_patience=1))
-    assert always.validation(latest, latest) == []
+    none = latest.model_copy(update={"variety": {"churn": 0.0}})
+    assert always.validation(latest, latest) == always.validation(none, none) == []
     older = first.model_copy(update={"variety": {}})
     assert always.validation(older, latest) == [], "a checkpoint of before knows no variety"
 
