@@ -75,7 +75,7 @@ def train(session: Session, given: Results, seeds: Sequence[int] = ()) -> dict[i
         # A step's own reward is of a few prompts alone.
         summary = read_summary(policy.path)
         say(f"{name}: validation reward {reward_before(summary):.3f} -> {chosen_reward(summary):.3f}")
-        if summary["steps"] and (drawn_by := summary.get("rollouts_drawn_by")) is not None:
+        if (drawn_by := summary.get("rollouts_drawn_by")) is not None and summary["steps"]:
             unknown = summary["unknown_to_engine"]
             why = "" if unknown is None else f", for our engine does not know {unknown}"
             say(f"{name}: rollouts drawn by {'our engine' if drawn_by == 'ours' else drawn_by}{why}")

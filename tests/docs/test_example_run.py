@@ -12,7 +12,7 @@ from tasks.evaluate.completions.page import read_example
 
 READMES = ("README.md", "README.pt-BR.md")
 LOG = LOG_FILE.read_text(encoding="utf-8")
-COUNTS = re.compile(r"^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (\d+|–) \| (.+?) \|$", re.MULTILINE)
+COUNTS = re.compile(r"^\| (.+?) \| (\d+) \| (\d+) \| (\d+|–) \| (.+?) \|$", re.MULTILINE)
 SCORES = re.compile(r"^│ (\w+) +│ +(\d+) │ ([\d.]+) │ ([\d.]+) │ .* │ (\S+) +│$", re.MULTILINE)
 IN_PORTUGUESE = {"better": "melhor", "non-inferior": "não inferior", "inconclusive": "inconclusivo"}
 ALL = "overall"
@@ -50,7 +50,7 @@ def test_a_readmes_table_is_of_that_run(page: str) -> None:
     assert {task for task, *_ in rows[:-1]} == verdicts.keys() - {ALL}
     for name, *counts, verdict in rows:
         task = name if name in verdicts else ALL
-        models = ("base", "sft", "tuned", "bag-of-words") if counts[-1] != "–" else ("base", "sft", "tuned")
+        models = ("base", "tuned", "bag-of-words") if counts[-1] != "–" else ("base", "tuned")
         assert counts[: len(models)] == [str(figures()[model, task][2]) for model in models]
         assert verdict.startswith((verdicts[task], IN_PORTUGUESE[verdicts[task]]))
     assert {task for task, *_, classifier, _ in rows if classifier != "–"} == {"extraction", "sentiment", "churn"}
@@ -59,7 +59,7 @@ def test_a_readmes_table_is_of_that_run(page: str) -> None:
 @pytest.mark.parametrize("page", READMES)
 def test_a_readmes_scores_are_of_that_run(page: str) -> None:
     text = read(page).replace(",", ".")
-    shown = [("base", ALL), ("tuned", ALL), ("sft", ALL), ("tuned", "churn"), ("bag-of-words", "churn")]
+    shown = [("base", ALL), ("tuned", ALL), ("tuned", "churn"), ("bag-of-words", "churn")]
     assert [key for key in shown if figures()[key][1] not in text] == []
     gain, low, high = re.findall(r"rose by ([\d.]+), 95 % interval (\S+) to (\S+)", LOG)[0]
     assert re.search(rf" {gain} \([^)]*{re.escape(low)} (?:to|a) {re.escape(high)}\)", text)

@@ -215,7 +215,7 @@ def test_prefect_shows_each_flow_and_the_killed_run(pipeline: Pipeline, monkeypa
     # The page of the run shows its results.
     assert resumed.start_time is not None
     shown = {each.key for each in artifacts if each.created is not None and each.created >= resumed.start_time}
-    assert shown == {"audit-gate", "evaluation", "promotion", "retraining"}
+    assert shown == {"audit-gate", "training-plan", "evaluation", "promotion", "retraining"}
     assert {name for name, _ in runs} == {"retrain", "training-plan", *FLOWS}
     assert {name for name, state in runs if state == "Crashed"} >= {"retrain", "train"}
     assert not [name for name, state in runs if state == "Running"]

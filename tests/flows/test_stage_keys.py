@@ -28,6 +28,7 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "cheap-baselines": ("tasks.plan.scoring",),
     "grpo": ("tasks.train.children.grpo",),
     "dpo": ("tasks.train.children.dpo",),
+    "adopt": ("tasks.environment.adopt",),
     "merge": ("tasks.policy.merge",),
     "plan": ("tasks.evaluate.preregistration",),
     "answer": ("tasks.evaluate.answers.answer",),

@@ -68,7 +68,7 @@ def _empty(client: SyncPrefectClient) -> None:
 
 def test_everything_is_made_once_and_updated_in_place(team: Team) -> None:
     team.client.create_work_pool(WorkPoolCreate(name="another-team", type="process"))
-    assert team.applied() == ({"made"}, 4)
+    assert team.applied() == ({"made"}, 5)
     deployment = team.client.read_deployment_by_name("retrain/retrain")
     assert deployment.parameters["config"]["state"]["root"] == str(team.folder / "state")
     assert (deployment.work_pool_name, sorted(deployment.tags)) == ("cpu", ["profile:local", "retrain"])

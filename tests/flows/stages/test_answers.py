@@ -86,7 +86,8 @@ class World:
     """Another test split."""
 
     def config(self, *overrides: str) -> Config:
-        fixed = ["train.max_completion_tokens=16", "evaluate.batch_size=2", f"state.root={self.root}"]
+        fixed = ["train.max_completion_tokens=16", "train.max_steps=1", "evaluate.batch_size=2"]
+        fixed.append(f"state.root={self.root}")
         return load_config("local", [*fixed, *overrides])
 
 

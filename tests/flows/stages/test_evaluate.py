@@ -95,7 +95,7 @@ class World:
         return made(self.root, "policy", fill, {"base": self.base.record.sha256})
 
     def evaluate(self, policy: StageResult, *overrides: str) -> Results:
-        alone = ("evaluate.against_champion=false", "evaluate.rungs=[]", "warm_start.steps=0")
+        alone = ("evaluate.against_champion=false", "evaluate.rungs=[]", "warm_start.steps=0", "train.max_steps=1")
         fixed = [f"state.root={self.root}", "evaluate.resamples=1000", *alone]
         config: Config = load_config("local", [*fixed, *overrides])
         with open_recorder(config).pipeline("evaluates", {}) as run:
