@@ -5,6 +5,7 @@ python -m tests.tasks.environment.plain_trl PACKAGE BASE OUTPUT
 
 import importlib
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -32,7 +33,19 @@ def main() -> None:
         report_to=[],
         save_strategy="no",
     )
-    trainer = GRPOTrainer(
+
+    class OnCpu(GRPOTrainer):  # type: ignore[misc]
+        """TRL's trainer without its fused kernel, which needs Triton, and so a GPU."""
+
+        def _get_per_token_logps_and_entropies(
+            self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *_: Any, **__: Any
+        ) -> tuple[Any, Any, None]:
+            logits = model(input_ids=input_ids, attention_mask=attention_mask).logits[:, -logits_to_keep - 1 : -1]
+            scores = (logits / self.temperature).log_softmax(dim=-1)
+            found = scores.gather(-1, input_ids[:, -logits_to_keep:, None]).squeeze(-1)
+            return found, -(scores.exp() * scores).sum(dim=-1), None
+
+    trainer = OnCpu(
         model=base,
         args=arguments,
         reward_funcs=list(functions),
