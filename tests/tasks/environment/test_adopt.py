@@ -87,8 +87,8 @@ def test_a_whole_model_is_adopted_and_answers_as_it_is(trained: Trained, tmp_pat
 
     adapter = save_adapter(trained.base, tmp_path / "adapter", 5)
     whole: Any = PeftModel.from_pretrained(load_base(trained.base, four_bit=False), adapter)
-    # In the type in which it is written: rounding may change a word.
-    whole.merge_and_unload().to(whole.config.dtype).save_pretrained(tmp_path / "whole")
+    # In the type of the base, in which it is written: rounding may change a word.
+    whole.merge_and_unload().bfloat16().save_pretrained(tmp_path / "whole")
     found = trained.adopt(tmp_path / "whole", by="verl@0.9.0").document(*VERDICT_CODES)
     assert (trained.store.path(found["policy"]) / "model" / "model.safetensors").is_file()
     (merged,) = [each for each in trained.store.records("merged") if each.inputs["policy"] == found["policy"]]
