@@ -125,7 +125,11 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
             {"extraction", "sql_qa", "insights", "push", "sentiment"},
         ),
         ("constraints/laptop.txt", {"synthesize", "curate"}, set()),
-        ("data/languages/pt/evaluation.toml", {"audit", "evaluate", "monitor", "plan", "promote"}, set()),
+        (
+            "data/languages/pt/evaluation.toml",
+            {"audit", "cheap", "cheap-baselines", "evaluate", "monitor", "plan", "promote"},
+            set(),
+        ),
     ],
 )
 def test_data_is_in_the_keys_of_who_reads_it(
