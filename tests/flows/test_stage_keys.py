@@ -40,6 +40,7 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
 """Each stage with its entry modules."""
 OTHERWISE: Final = {"grpo", "dpo", "merge", "answer-rival"}
 """Stages whose entry modules are not written out where the stage is made."""
+READ_BY_JUDGES: Final = {"cheap", "cheap-baselines", "evaluate"}
 WITHOUT_REWARDS: Final = {"synthesize", "merge", "plan", "answer", "answer-rival"}
 COPIED: Final = (*sorted(PACKAGES), "data", "constraints")
 DIGESTS: Final = """
@@ -125,11 +126,7 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
             {"extraction", "sql_qa", "insights", "push", "sentiment"},
         ),
         ("constraints/laptop.txt", {"synthesize", "curate"}, set()),
-        (
-            "data/languages/pt/evaluation.toml",
-            {"audit", "cheap", "cheap-baselines", "evaluate", "monitor", "plan", "promote"},
-            set(),
-        ),
+        ("data/languages/pt/evaluation.toml", {*READ_BY_JUDGES, "audit", "monitor", "plan", "promote"}, set()),
     ],
 )
 def test_data_is_in_the_keys_of_who_reads_it(
