@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from schemas.disk import replace_whole, write_whole
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
-from schemas.tables.delimited import read_delimited
+from schemas.tables.delimited import as_cell, read_delimited
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
@@ -22,8 +22,7 @@ from tasks.serve.questions import asked_row, fields_of, question_of
 if TYPE_CHECKING:
     from tasks.serve.answerer import TaskAnswer
 
-_COMPUTED: Final = re.compile(r"\s*[=+\-@＝＋－＠]")
-_NUMBER: Final = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
+_VALUE: Final = re.compile(r"[-+]?\d+(?:[.,]\d+)*|(?!\s*-)[\d.,:/%eER$ \-]+|true|false|verdadeiro|falso", re.IGNORECASE)
 CSV: Final = ".csv"
 """Ending of the files that are tables, with semicolons, commas or tabs."""
 
@@ -95,5 +94,5 @@ def write_answers(out: Path, answers: "Sequence[TaskAnswer]", asked: Path | None
 
 
 def _cell(text: str) -> str:
-    """Return a cell that a spreadsheet does not compute: behind an apostrophe where it would, unless it is a number."""
-    return f"'{text}" if _COMPUTED.match(text) and not _NUMBER.fullmatch(text) else text
+    """Return a cell of which a spreadsheet computes no formula, and may read a number, a date or a truth value."""
+    return text if _VALUE.fullmatch(text) else as_cell(text)

@@ -68,6 +68,9 @@ def test_a_table_is_asked_by_its_column_and_answered_beside_all_of_its_columns(
     assert second["answer_reason"] == "'=nada"
     write_answers(out, answers, None)
     assert [row["prompt"] for row in read_delimited(out).to_dicts()] == ["Avaliação: P"] * 2
+    write_answers(out, [_answer("\u200b=1+1", None), _answer("2,5", None)], None)
+    # Also behind a sign that nobody sees; a number stays one.
+    assert [row["answer_text"] for row in read_delimited(out).to_dicts()] == ["'\u200b=1+1", "2,5"]
 
 
 def test_a_table_without_the_column_is_refused_with_the_columns_that_it_has(tmp_path: Path) -> None:
