@@ -40,11 +40,21 @@ def decided(session: Session, given: Results, plan: TrainingPlan | None) -> Sess
     if not is_recorded() or _is_trained(chosen, given):
         return chosen
     show_plan(plan)
-    if has_price(config) and is_asking() and chosen.config.train.max_steps:
-        price = plan.price_of_worth if wants_worth else plan.price
-        if not confirmed(f"Train with {plan.algorithm.upper()} for {price}?"):
-            raise InputError(f"nothing was trained, and the cheap ways are kept{ways}; or answer yes next time")
+    if is_asking():
+        no = f"nothing was trained, and the cheap ways are kept{ways}; or answer yes next time"
+        ask_to_train(plan, config, chosen.config, no)
     return chosen
+
+
+def ask_to_train(plan: TrainingPlan, asked: Config, chosen: Config, no: str) -> None:
+    """Ask a person at a terminal before a training that costs money; InputError in the words of `no` where they refuse.
+
+    `asked` is the configuration that was given, and `chosen` what the plan made of it.
+    """
+    price = plan.price_of_worth if asked.train.tasks == WORTH else plan.price
+    free = not (has_price(chosen) and chosen.train.max_steps)
+    if not free and not confirmed(f"Train with {plan.algorithm.upper()} for {price}?"):
+        raise InputError(no)
 
 
 def show_plan(plan: TrainingPlan) -> None:

@@ -16,13 +16,12 @@ from flows.l4.service import Machines, Service
 from flows.l4.skypilot import SkyPilot
 from flows.l4.this import ThisMachine
 from flows.l4.vertex import Vertex
-from flows.plan.prices import confirmed, has_price
 from flows.runtime.console import say
 from flows.runtime.session import BYTES_FOR_A_STAGE, INTERRUPTED, mlflow_store, state_folder
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.config.workers import WorkersConfig
-from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.errors import Interrupted, TucanoError
 
 if TYPE_CHECKING:
     from flows.stages.runner import Results
@@ -35,6 +34,7 @@ GOES_ON: Final = (
     "interrupted; the job goes on, and is paid: run the same command again to wait for it, or end it as was said when "
     "it began"
 )
+NOT_TRAINED: Final = "nothing was trained, and the laptop's part is kept; answer yes next time, or give --yes"
 REGION: Final = "europe-west4"
 """Where the EU's law holds, which Brazil's takes for adequate."""
 FOLDER: Final = "job"
@@ -130,7 +130,7 @@ def _train(laptop: Config, service: Service, stages: "Results", plan: "TrainingP
     # Prefect reads the session's settings when it is imported.
     from flows.l4.job import claimed, is_posted, make_job, post  # noqa: PLC0415
     from flows.l4.waiting import Waiting  # noqa: PLC0415
-    from flows.plan.decision import decided, show_plan  # noqa: PLC0415
+    from flows.plan.decision import ask_to_train, decided, show_plan  # noqa: PLC0415
     from flows.retrain import TRAINED_FROM  # noqa: PLC0415
     from flows.stages.remote import open_exchange  # noqa: PLC0415
     from flows.stages.runner import Session  # noqa: PLC0415
@@ -145,7 +145,8 @@ def _train(laptop: Config, service: Service, stages: "Results", plan: "TrainingP
         with claimed(job, str(laptop.state.artifacts)) as lease:
             if plan is not None and not is_posted(job, exchange):
                 show_plan(plan)
-                _ask(plan, chosen, yes=yes)
+                if not yes:
+                    ask_to_train(plan, laptop, chosen, NOT_TRAINED)
             post(job, exchange)
             waiting = Waiting(job, service, exchange, lease)
             try:
@@ -156,10 +157,3 @@ def _train(laptop: Config, service: Service, stages: "Results", plan: "TrainingP
                     waiting.end()
                 raise
             return waiting.end()
-
-
-def _ask(plan: "TrainingPlan", chosen: Config, *, yes: bool) -> None:
-    """Ask a person at a terminal before a job that costs money; InputError where the answer is no."""
-    price = plan.price_of_worth if chosen.train.tasks != "all" else plan.price
-    if has_price(chosen) and not (yes or confirmed(f"Train with {plan.algorithm.upper()} for {price}?")):
-        raise InputError("nothing was trained, and the laptop's part is kept; answer yes next time, or give --yes")
