@@ -22,12 +22,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Final, Literal, get_args
 
 from benchmarks.harness import Report, add_overrides, progress, run_benchmark
 from benchmarks.training.arms import ONE_THREAD, Job, Outcome, make_dataset, outcome_of, warm_start
-from benchmarks.training.figures import FIGURES, difference, mean_on_test, tasks_of
+from benchmarks.training.figures import FIGURES, difference, mean_on_test, print_arms, tasks_of
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from tasks.policy.published import shipped
@@ -114,19 +113,8 @@ def outcomes_of(config: Config, seed: int, first_seed: int) -> dict[Arm, Outcome
 
 def report_arms(report: Report, outcomes: Outcomes) -> None:
     """Print what each arm costs and reaches over all tasks, and note whether the tuned teacher's student gains."""
-    rows = []
-    for arm, of_arm in outcomes.items():
-        cells = [arm, f"{fmean(each.tokens for each in of_arm):,.0f}", f"{fmean(each.seconds for each in of_arm):.0f}"]
-        for figure in FIGURES:
-            compared = arm in STUDENTS and arm != "tuned"
-            cells.append(f"{mean_on_test(of_arm, figure):.3f}")
-            cells.append(str(difference(outcomes["tuned"], of_arm, figure)) if compared else "")
-        rows.append(cells)
-    report.table(
-        "Sampled tokens, seconds, test reward and ground truth; 95 % intervals",
-        ("arm", "tokens", "s", "test", "tuned is better by", "truth", "tuned is better by"),
-        rows,
-    )
+    # A teacher has no seeds to be paired by.
+    print_arms(report, "tuned", outcomes, {*STUDENTS} - {"tuned"})
     for figure, name in FIGURES.items():
         by_task = [
             (task, *(f"{mean_on_test(of_arm, figure, task):.3f}" for of_arm in outcomes.values()))

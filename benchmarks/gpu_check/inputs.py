@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
 CHECKED_TASKS: Final[tuple[TaskName, ...]] = ("push", "sentiment")
 """Tasks whose reference answers are short: a policy of random weights learns from these."""
-LEARNT_TOKENS: Final = 1024
-"""Entries of the vocabulary that are learnt from the prompts; the others are made up."""
+LEARNT_TOKENS: Final = 1024  # Entries of the vocabulary that are learnt from the prompts; the others are made up.
 STEPS: Final = 3
-UNINTERRUPTED: Final = "training"
-"""Folder of the training that nobody interrupts; later groups read its adapter."""
+UNINTERRUPTED: Final = "training"  # Folder of the training that nobody interrupts; later groups read its adapter.
 CONTEXT_TOKENS: Final = 4096
 DIGEST: Final = "0" * 64
 

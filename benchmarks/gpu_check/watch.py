@@ -21,8 +21,7 @@ from tasks.train.stage import TrainingInputs
 
 PROMPTS: Final = 8
 ANSWER_TOKENS: Final = 16
-GREEDY: Final = 1e-3
-"""A temperature at which only the most likely token is drawn."""
+GREEDY: Final = 1e-3  # A temperature at which only the most likely token is drawn.
 
 
 class Watch(TrainerCallback):  # type: ignore[misc]

@@ -26,7 +26,7 @@ from typing import Final
 
 from benchmarks.harness import Report, add_overrides, map_in_processes, run_benchmark
 from benchmarks.training.arms import ARMS, Arm, Job, Outcome, make_dataset, outcome_of, warm_start
-from benchmarks.training.figures import FIGURES, difference, mean_on_test, tasks_of
+from benchmarks.training.figures import FIGURES, difference, mean_on_test, print_arms, tasks_of
 from schemas.config.profiles import load_config
 
 PROFILE: Final = "benchmarks/training/training.toml"
@@ -68,19 +68,8 @@ def measure(report: Report, options: Namespace) -> None:
 
 
 def _report_arms(report: Report, outcomes: Outcomes) -> None:
-    """Print what each arm costs and reaches over all tasks."""
-    rows = []
-    for arm, of_arm in outcomes.items():
-        cells = [arm, f"{fmean(each.tokens for each in of_arm):,.0f}", f"{fmean(each.seconds for each in of_arm):.0f}"]
-        for figure in FIGURES:
-            cells.append(f"{mean_on_test(of_arm, figure):.3f}")
-            cells.append("" if arm == "ours" else str(difference(outcomes["ours"], of_arm, figure)))
-        rows.append(cells)
-    report.table(
-        "Sampled tokens, seconds, test reward and ground truth; 95 % intervals",
-        ("arm", "tokens", "s", "test", "ours is better by", "truth", "ours is better by"),
-        rows,
-    )
+    """Print what each arm costs and reaches over all tasks, and its validation."""
+    print_arms(report, "ours", outcomes, outcomes.keys() - {"ours"})
     for arm, of_arm in outcomes.items():
         curve = "  ".join(f"{step}: {fmean(each.curve[step] for each in of_arm):.3f}" for step in of_arm[0].curve)
         chosen = ", ".join(str(max(each.curve, key=each.curve.__getitem__)) for each in of_arm if curve)

@@ -1,13 +1,14 @@
 """Figures of the training benchmark: means, and intervals of paired differences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness import Report
 from benchmarks.training.arms import Outcome
 from schemas.tasks import TASK_NAMES, TaskName
 
@@ -70,6 +71,20 @@ def mean_on_test(outcomes: Sequence[Outcome], figure: Figure, only: TaskName | N
         for outcome in outcomes
         for task in (tasks_of(outcome) if only is None else (only,))
     )
+
+
+def print_arms(report: Report, best: str, outcomes: Mapping[Any, Sequence[Outcome]], compared: Collection[str]) -> None:
+    """Print what each arm costs and reaches over all tasks, and how far one arm is above those `compared`."""
+    rows = []
+    for arm, of_arm in outcomes.items():
+        cells = [arm, f"{fmean(each.tokens for each in of_arm):,.0f}", f"{fmean(each.seconds for each in of_arm):.0f}"]
+        for figure in FIGURES:
+            cells.append(f"{mean_on_test(of_arm, figure):.3f}")
+            cells.append(str(difference(outcomes[best], of_arm, figure)) if arm in compared else "")
+        rows.append(cells)
+    lead = f"{best} is better by"
+    title = "Sampled tokens, seconds, test reward and ground truth; 95 % intervals"
+    report.table(title, ("arm", "tokens", "s", "test", lead, "truth", lead), rows)
 
 
 def tasks_of(outcome: Outcome) -> list[TaskName]:
