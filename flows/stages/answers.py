@@ -38,7 +38,6 @@ RIVAL_NOT_IN_KEY: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_out
 GUIDED: Final[Rung] = "base-guided"
 SFT: Final[Rung] = "sft"
 MODEL_STAGE: Final = f"model-{SFT}"
-
 WEIGHTS: Final = ("base", "policy", "merged")
 
 Made = StageResult | TucanoError

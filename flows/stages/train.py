@@ -247,8 +247,10 @@ def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
 def _remove_all_but_checkpoints(folder: Path) -> None:
     """Remove an earlier process's files except its checkpoints, which training resumes from."""
     for path in folder.glob("*"):
-        if path.name != CHECKPOINTS_FOLDER:
-            (path.unlink if path.is_file() else partial(shutil.rmtree, path))()
+        if path.is_file():
+            path.unlink()
+        elif path.name != CHECKPOINTS_FOLDER:
+            shutil.rmtree(path)
 
 
 def _train_each_task(

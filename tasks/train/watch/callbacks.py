@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from transformers import TrainerCallback
 
@@ -50,6 +50,17 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
             control.should_save = False
 
 
+@runtime_checkable
+class InFiles(Protocol):
+    """Part of a training that also keeps immutable files."""
+
+    def files(self) -> dict[str, Path]:
+        """Return the files by their path in a checkpoint's folder."""
+
+    def load_files(self, checkpoint: Path) -> None:
+        """Restore the files of a checkpoint."""
+
+
 class Checkpointer(TrainerCallback):  # type: ignore[misc]
     """Callback that takes a snapshot of every finished step and passes some of them to the keeper."""
 
@@ -64,8 +75,7 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         self._trainer = trainer
         self._parts = parts
-        # Parts that keep immutable files too, by their path in a checkpoint's folder: the log of rollouts.
-        self._in_files: list[Any] = [part for part in parts.values() if hasattr(part, "load_files")]
+        self._in_files = [part for part in parts.values() if isinstance(part, InFiles)]
         self._selection = selection
         self._keeper = keeper
         self._preemption = preemption
