@@ -11,7 +11,7 @@ from flows.cli.training import given_options, run_chain, show_retraining
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.run import require_ready
 from flows.l4.checks import check_revision, check_store
-from flows.l4.google import Google
+from flows.l4.google import PROJECT_VARIABLE, Google
 from flows.l4.service import Machines, Service
 from flows.l4.skypilot import SkyPilot
 from flows.l4.this import ThisMachine
@@ -55,7 +55,7 @@ def l4(
     state: StateFolder = None,
     on: Annotated[Place, typer.Option("--on", help="Where the job trains.")] = "vertex",
     bucket: Annotated[str | None, typer.Option(help="gs://BUCKET/PREFIX of checkpoints and artifacts.")] = None,
-    project: Annotated[str | None, typer.Option(help="Google's project; that of the credentials.")] = None,
+    project: Annotated[str | None, typer.Option(envvar=PROJECT_VARIABLE, help="Google's project.")] = None,
     regions: Annotated[list[str], typer.Option("--region", help="Tried in turn. May be repeated.")] = [],  # noqa: B006
     image: Annotated[str | None, typer.Option(help="Vertex AI's image; that of this commit.")] = None,
     account: Annotated[str | None, typer.Option("--service-account", help="Whose rights the job has.")] = None,
@@ -68,18 +68,18 @@ def l4(
 ) -> None:
     """Retrain with one job on a rented L4, or on this machine. Run again, it finds the job and goes on."""
     config = _with_addresses(configured(profile, overrides, state), bucket, here=on == "this")
-    artifacts, seconds = str(config.state.artifacts), 60 * patience
+    artifacts, folder = str(config.state.artifacts), config.state.root.resolve() / FOLDER
+    regions = regions or [REGION]
     service: Service
     if on == "this":
-        service = ThisMachine(config, artifacts, config.state.root.resolve() / FOLDER)
+        service = ThisMachine(config, artifacts, folder)
     elif on == "vertex":
-        google, asked = Google(project), regions or [REGION]
-        named = {"image": image, "account": account}
-        service = Vertex(google, artifacts, asked, **named, machines=machines, patience=seconds)
+        google = Google(project or ("PROJECT" if dry_run else None))
+        own = {"image": image, "account": account}
+        service = Vertex(google, artifacts, regions, **own, machines=machines, patience=60 * patience)
     else:
-        places = [f"gcp/{region}" for region in regions or [REGION]]
-        task = config.state.root.resolve() / FOLDER / "task.yaml"
-        service = SkyPilot(artifacts, places, task, wheel=wheel, machines=machines)
+        places = [f"gcp/{region}" for region in regions]
+        service = SkyPilot(artifacts, places, folder / "task.yaml", wheel=wheel, machines=machines)
     if dry_run:
         steps = [*_steps(config, profile, service)]
         show({"on": on, "steps": steps}, steps, as_json=as_json)
@@ -96,8 +96,7 @@ def l4(
     planned = run_chain(laptop, profile, until="plan", fresh=False, yes=None)
     # Where people score, the plan comes before their work.
     audited = planned if "audit" in planned.stages else run_chain(laptop, profile, until="audit", fresh=False, yes=None)
-    runs = _train(laptop, service, {**planned.stages, **audited.stages}, planned.plan, yes=yes)
-    for run in runs:
+    for run in _train(laptop, service, audited.stages, planned.plan, yes=yes):
         say(f"job: made {run}")
     kept = f"{config.state.mirror} and {config.state.artifacts}"
     say(f"job: nothing of it runs or is paid any more but the storage of {kept}, which you may delete")
