@@ -27,21 +27,21 @@ class NextStep(NamedTuple):
 
     why: str  # What was found, as a sentence without its full stop.
     command: str  # The command for it, without profile and state folder.
-    training_steps: int | None = None
-    """Steps of its training, where it changes them."""
+    training_steps: int | None = None  # Steps of its training, where it changes them.
 
     def whole(self, given: Sequence[str], root: Path, version: str, seconds_a_step: float) -> dict[str, str]:
         """Return the step with a command that works as printed, and its training's minutes where they are known.
 
-        `given` are the run's options, `version` its policy's; no second a step is known where nothing was trained now.
+        `given` are the run's options, and `version` its policy's; `seconds_a_step` is 0 where nothing was trained now.
         """
-        (command, _, wanted), why = self.command.partition(" --"), self.why
-        given = ["--state", str(root)] if command == "tucano audit references" else given
+        command, *settings = self.command.split(" --")
         command += f" {version}" if command == "tucano promote" else ""
+        own = ["--state", str(root)] if command == "tucano audit references" else given
+        why = self.why
         if self.training_steps and seconds_a_step:
             minutes = decimal(self.training_steps * seconds_a_step / 60, 1)
             why += f"; {worded('about {minutes} minutes of training', minutes=minutes)}"
-        return {"command": f"{command} {shlex.join(given)}{wanted and ' --'}{wanted}", "why": why}
+        return {"command": " --".join([f"{command} {shlex.join(own)}", *settings]), "why": why}
 
 
 @dataclass(frozen=True)
