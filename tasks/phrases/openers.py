@@ -14,14 +14,19 @@ from typing import Any, Final
 from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.faults import first_few
+from schemas.source import REPOSITORY
 from schemas.tables.delimited import read_delimited
 from tasks.commerce.push.phrases import FORM, LETTER, LONGEST_OPENER, OwnOpener, content_words, read_phrases
 from tasks.commerce.regulated import law_against
 from tasks.commerce.text.text_form import Phrases, fold, words
 
 DATA_FILES: Final = ("data/phrases", "data/lexicons/offences.txt", "data/lexicons/discrimination.txt")
-REQUEST: Final = Path(__file__).resolve().parents[2] / "data" / "phrases" / "request.toml"
-LINES_A_REQUEST, MOST_REQUESTS = 20, 8
+REQUEST: Final = REPOSITORY / "data" / "phrases" / "request.toml"
+LINES_A_REQUEST: Final = 20
+MOST_REQUESTS: Final = 8
+COLUMNS: Final = ("group", "opener", "approved", "by")
+YES: Final = frozenset({"sim", "s", "yes", "y"})
+NO: Final = frozenset({"", "não", "nao", "n", "no"})
 KNOWN: Final = "known already"
 _OFFENCES: Final = tuple(map(Phrases, ("offences", "discrimination")))
 _MARK: Final = re.compile(r"^\s*(?:[-*•–]+|\d{1,2}\s*[.)])\s+")
@@ -69,7 +74,7 @@ def fault_of(text: str, others: Collection[str] = ()) -> str | None:
     phrases, folded, said = read_phrases(), fold(text), words(text)
     closers = (*phrases.fechos.todas, *phrases.fechos.conhecidas)
     known = (*others, *(each for group in phrases.grupos.values() for each in group.aberturas))
-    # The first that is true is told.
+    # The first that is true is reported.
     faults = {
         "fields or braces": "{" in text or "}" in text,
         "digits": any(map(str.isnumeric, text)),
@@ -82,11 +87,6 @@ def fault_of(text: str, others: Collection[str] = ()) -> str | None:
         "a word of a closer": not content_words(text).isdisjoint(content_words(" ".join(closers))),
     }
     return next((fault for fault, is_true in faults.items() if is_true), None)
-
-
-COLUMNS: Final = ("group", "opener", "approved", "by")
-YES: Final = frozenset({"sim", "s", "yes", "y"})
-NO: Final = frozenset({"", "não", "nao", "n", "no"})
 
 
 def write_sheet(path: Path, group: str, openers: Sequence[str]) -> None:
