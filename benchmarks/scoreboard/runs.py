@@ -22,7 +22,7 @@ from schemas.tables.prompts import read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.demo.record import rows_of
+from tasks.demo.recording import rows_of
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.ground_truth import truth_of
 from tasks.policy.published import digests
