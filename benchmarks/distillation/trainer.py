@@ -31,15 +31,12 @@ MOST_STEPS: Final = 4
 class CpuDistillationTrainer(DistillationTrainer):  # type: ignore[misc]
     """TRL's trainer, which draws by our engine and computes its loss in plain torch."""
 
-    def __init__(self, **named: Any) -> None:
+    def __init__(self, budget: int, **named: Any) -> None:
+        """End the training with the step that samples the last token of the budget; the others are TRL's."""
         super().__init__(**named)
         if not (takes_packed_rows(self.model) and takes_packed_rows(self.teacher_model)):
             raise ValueError("the loss is computed on packed rows, which one of both models does not take")
-
-    sampled_tokens = 0
-    """Tokens of all completions so far."""
-    budget = 0
-    """Tokens after which the training ends, with the step that samples the last of them."""
+        self.budget, self.sampled_tokens = budget, 0
 
     def _generate_single_turn(self, prompt_ids: list[list[int]], *_: Any, **__: Any) -> list[list[int]]:
         """Draw a completion of each prompt; an answer depends on the seed, the step and its prompt."""
@@ -107,6 +104,7 @@ def distilled(
 
     recipe = job.recipe
     trainer = CpuDistillationTrainer(
+        tokens,
         teacher_model=load_policy(teacher.base, None if teacher.arm == "sft" else teacher.adapter, four_bit=False),
         args=DistillationConfig(
             output_dir=str(work),
@@ -128,5 +126,4 @@ def distilled(
         train_dataset=Dataset.from_list([{"prompt": as_messages(row.system, row.prompt)} for row in rows]),
         **named(load_base(job.base, four_bit=recipe.load_in_4bit), tokenizer, recipe),
     )
-    trainer.budget = tokens
     return trainer, lambda: trainer.sampled_tokens

