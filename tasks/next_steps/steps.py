@@ -18,7 +18,7 @@ from tasks.report.wording import worded
 
 ENOUGH_ROWS: Final = 500  # Training prompts of a task below which more are likely to help.
 MOST_TIMES: Final = 4  # Largest multiple of a training's steps that is proposed at once.
-FIRST_STEPS: Final = 20  # Steps of GRPO that are proposed where none was taken.
+FIRST_STEPS: Final = 20  # Steps of GRPO that are planned where none was taken.
 MOST_NAMED: Final = 3
 
 
@@ -117,10 +117,10 @@ def _bags(report: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tup
 
 
 def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
-    """Yield GRPO after SFT alone; else more steps where validation rose to its end, or no step saw some prompts."""
+    """Yield a plan of GRPO after SFT alone; else more steps where validation rose to its end, or no step saw some prompts."""
     if not trained.steps:
-        why = worded("SFT alone was trained, without GRPO after it")
-        yield NextStep(why, f"tucano retrain --set train.max_steps={FIRST_STEPS}", FIRST_STEPS)
+        why = worded("SFT alone was trained; the plan tells in a minute whether GRPO after it could add anything")
+        yield NextStep(why, f"tucano plan --set train.max_steps={FIRST_STEPS}")
         return
     *earlier, (step, last) = trained.validation
     sampled, found = round(trained.steps * trained.prompts_a_step), list[str]()

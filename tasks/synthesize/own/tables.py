@@ -155,6 +155,8 @@ def _with_rows_alone(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame) -
         known = [name for name in read.columns if name != ROW]
         distinct = read.unique(known, keep="first", maintain_order=True)
         return _refunded(distinct.with_columns(payment_sequential=pl.int_range(1, pl.len() + 1).over("order_id")))
+    if file.table == "reviews" and "review_id" not in file.columns:
+        read = _numbered_reviews(read)
     merged = _merged(own, file, read, key)
     return _refunded(merged) if file.table == "payments" else _canceled(merged) if file.table == "orders" else merged
 
@@ -196,6 +198,14 @@ def _numbered_items(read: pl.DataFrame) -> pl.DataFrame:
     return read.with_columns(order_item_id=pl.int_range(1, pl.len() + 1).over("order_id"))
 
 
+def _numbered_reviews(read: pl.DataFrame) -> pl.DataFrame:
+    """Return each different review once, whose id is its order's, with a number from the order's second on."""
+    reviews = read.unique([name for name in read.columns if name != ROW], keep="first", maintain_order=True)
+    number = pl.int_range(1, pl.len() + 1).over("order_id")
+    numbered = pl.concat_str("review_id", number.cast(pl.String), separator="-")
+    return reviews.with_columns(review_id=pl.when(number > 1).then(numbered).otherwise("review_id"))
+
+
 def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Return one row a key, with what any of its rows says."""
     if not read.select(key).is_duplicated().any():
@@ -209,12 +219,9 @@ def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Seque
             group = read.join(several.head(1).select(key), on=key, how="semi").drop_nulls(name)
             first, second = group.unique(name, keep="first", maintain_order=True)[ROW][:2]
             cells = own.place(file)
-            hint = (
-                "; map review_id, too" if file.table == "reviews" and name != "review_id" else ": correct one of them"
-            )
             raise InputError(
                 f"{file.path}: {cells.row(first)} and {cells.row(second)} have the same {' and '.join(key)} in table "
-                f"{file.table} and another {name}{_more(several.height)}; an id names one row{hint}"
+                f"{file.table} and another {name}{_more(several.height)}; an id names one row: correct one of them"
             )
     return grouped.agg(pl.col(ROW).first(), pl.col(others).drop_nulls().first())
 

@@ -47,13 +47,16 @@ def trained(validation: Any = FLAT, steps: int = 500, **changes: Any) -> Trained
         (trained(((0, 0.5), (5, 0.7), (10, 0.7)), 500), None),
         (trained(FLAT, 200), 450),
         (trained(FLAT, 40), 160),
-        (trained(FLAT[:1], 0), 20),
         (trained(((0, 0.5), (10, 0.7)), 40, stopped_early=True), None),
     ],
 )
 def test_more_steps_are_for_a_rising_curve_and_unsampled_prompts(training: Trained, steps: int | None) -> None:
     expected = [] if steps is None else [f"tucano retrain --set train.max_steps={steps}"]
     assert commands(report(), training) == expected
+
+
+def test_grpo_after_sft_alone_is_planned_before_it_is_paid() -> None:
+    assert commands(report(), trained(FLAT[:1], 0)) == ["tucano plan --set train.max_steps=20"]
 
 
 @pytest.mark.parametrize(
