@@ -32,7 +32,7 @@ RUNGS: Final = {
     "tuned": "GRPO",
     "bag-of-words": "bag of words",
 }
-"""What is shown of a run, by its name there."""
+"""Shown names of a run's rungs, by their names in the run."""
 LADDERS: Final = {"local": "training", "real": "training_real"}
 """Kept results of the ladder, by the profile that it extends."""
 ARMS: Final = {"sft": "sft", "rft": "rft", "ours": "GRPO"}

@@ -41,9 +41,9 @@ class Run(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     overrides: tuple[str, ...]
-    """What was set over the profile, such as `train.max_steps=10`."""
+    """Settings over the profile, such as `train.max_steps=10`."""
     answers_sha256: str
-    """Of the file with the rows of its page of completions."""
+    """Digest of the file with the rows of its page of completions."""
     weights: str
     """The published model's identity."""
     settings: str

@@ -36,7 +36,7 @@ GOES_ON: Final = (
 )
 NOT_TRAINED: Final = "nothing was trained, and the laptop's part is kept; answer yes next time, or give --yes"
 REGION: Final = "europe-west4"
-"""Where the EU's law holds, which Brazil's takes for adequate."""
+"""A region of the European Union, whose law Brazil's recognises as adequate."""
 FOLDER: Final = "job"
 """Folder of the state for what the job of this machine makes."""
 
@@ -94,7 +94,7 @@ def l4(
     workers = config.workers.model_dump() | {"training": JOB, "inference": None}
     laptop = config.model_copy(update={"workers": TrainedByJob(**workers)})
     planned = run_chain(laptop, profile, until="plan", fresh=False, yes=None)
-    # Where people score, the plan comes before their work.
+    # A plan without an audit: people have yet to score, and see the plan first.
     audited = planned if "audit" in planned.stages else run_chain(laptop, profile, until="audit", fresh=False, yes=None)
     for run in _train(laptop, service, audited.stages, planned.plan, yes=yes):
         say(f"job: made {run}")

@@ -116,7 +116,7 @@ class SkyPilot(Service):
         if ended.returncode:
             said = (ended.stderr or ended.stdout).strip().splitlines() or [f"exit code {ended.returncode}"]
             fails = f"`sky {' '.join(arguments[:2])}` fails: {said[-1]}"
-            # What it refuses to launch it would refuse again; whatever it did launch is ended.
+            # A refused launch would be refused again; the command ends whatever was launched.
             raise InputError(f"{fails}; do as it says") if "launch" in arguments else Unreachable(fails)
         return ended.stdout
 

@@ -116,7 +116,7 @@ class Vertex(Service):
 
     def _check_quota(self) -> None:
         """Refuse a region that gives the project no L4: by its own limit, or by that of all regions without one."""
-        # What waits for a machine takes it from the quota for Spot.
+        # Spot and flex-start take from the same quota.
         kind, region = "" if self._machines == "on-demand" else "preemptible_", self._regions[0]
         metric = f"{VERTEX}/custom_model_training_{kind}nvidia_l4_gpus"
         try:

@@ -39,7 +39,7 @@ class Waiting:
     runs: dict[str, Run] = field(default_factory=dict)
     """Each run of the job that was started or found, as it was last."""
     waits_since: float = field(default_factory=time.monotonic)
-    """When the run under way began to wait for a machine, or was last at work."""
+    """The moment, by `time.monotonic`, at which the run began to wait for a machine, or was last at work."""
 
     def until_done(self) -> None:
         """Return once every policy is in this machine's store; raise the job's own error where it ended with one."""

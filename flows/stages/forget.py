@@ -272,7 +272,7 @@ def made_again(config: Config, removed: Mapping[str, ArtifactKind]) -> dict[str,
 def _remove_from_mlflow(config: Config, state: Forgetting, versions: set[str]) -> None:
     """Remove what MLflow has of it; add the versions to those that are known to be removed."""
     removal = Removal(*mlflow_store(config.state), EXPERIMENT)
-    # What a promotion named and no search finds was removed before a kill, or by hand.
+    # A version that a promotion named and no search finds was removed before a kill, or by hand.
     versions.update(removal.versions(state.removed), state.versions_of(state.removed))
     removal.models(state.removed)
     records = read_inventory(artifacts_folder(config)).records.values()

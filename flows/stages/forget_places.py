@@ -60,7 +60,7 @@ def clean_logs(config: Config, state: Forgetting, found: FoundPerson) -> Forgett
     """Take a person's lines out of logs, sheets, references and traces; out of none unless all logs can be read."""
     require_logs(config)
     done, unreached = _clean(config, found.person, found.traces, state.key)
-    # Where earlier versions kept a paraphrasing model's answers.
+    # Earlier versions kept a paraphrasing model's answers there.
     shutil.rmtree(config.state.root / "paraphrases", ignore_errors=True)
     lines, in_doubt, by_text = Counter(state.log_lines), dict(state.lines_in_doubt), state.lines_by_text
     for name, removed in done:

@@ -26,7 +26,7 @@ class Classifier(BaseModel):
     classes: tuple[str, ...]
     """In alphabetical order."""
     biases: tuple[float, ...]
-    """Of each class."""
+    """One for each class, in the same order."""
     weights: dict[str, tuple[float, ...]]
     """By feature its weight for each class; empty where there was nothing to learn from."""
     idf: dict[str, float]
@@ -78,7 +78,7 @@ def fit(rows: Sequence[Features], labels: Sequence[str], *, words: bool) -> Clas
         means[measured], spreads[measured] = matrix.mean(axis=0)[measured], matrix.std(axis=0)[measured]
         matrix = (matrix - means) / spreads
     model = LogisticRegression(max_iter=MAX_ITERATIONS).fit(matrix, labels)
-    # Of two classes scikit-learn has the weights of the second alone.
+    # For two classes scikit-learn has the weights of the second alone.
     weights, intercepts = (
         each if len(classes) > 2 else np.stack([np.zeros_like(each[0]), each[0]])
         for each in (model.coef_, model.intercept_)

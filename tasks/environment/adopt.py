@@ -28,7 +28,7 @@ HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 class Adoption(BaseModel):
-    """What was trained elsewhere, and where it says that it comes from."""
+    """A model that was trained elsewhere, and its origin in its owner's words."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -25,7 +25,7 @@ MOST_NAMED: Final = 3
 class NextStep(NamedTuple):
     """One thing that would help after a hold."""
 
-    why: str  # What was found, as a sentence without its full stop.
+    why: str  # The finding, as a sentence without its full stop.
     command: str  # The command for it, without profile and state folder.
     training_steps: int | None = None  # Steps of its training, where it changes them.
 
@@ -117,7 +117,7 @@ def _bags(report: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tup
 
 
 def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
-    """Yield a plan of GRPO after SFT alone; else more steps where validation rose to its end, or no step saw some prompts."""
+    """Yield a plan of GRPO after SFT alone; else more steps where validation still rose or prompts stayed unseen."""
     if not trained.steps:
         why = worded("SFT alone was trained; the plan tells in a minute whether GRPO after it could add anything")
         yield NextStep(why, f"tucano plan --set train.max_steps={FIRST_STEPS}")

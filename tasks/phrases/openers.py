@@ -30,7 +30,7 @@ NO: Final = frozenset({"", "não", "nao", "n", "no"})
 KNOWN: Final = "known already"
 _OFFENCES: Final = tuple(map(Phrases, ("offences", "discrimination")))
 _MARK: Final = re.compile(r"^\s*(?:[-*•–]+|\d{1,2}\s*[.)])\s+")
-"""What a list has before its lines."""
+"""The bullet or number before a line of a list."""
 
 Ask = Callable[[str, str, int], str]
 """Returns a model's answer to a system text and a request; the number makes each answer another."""

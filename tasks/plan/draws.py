@@ -40,7 +40,7 @@ class DrawRequest(BaseModel):
     spec: SpecName
     seed: int
     temperature: float
-    """Of the answers as served."""
+    """Temperature of the answers as served."""
     max_tokens: int
     batch_size: int
     guided: str = ""

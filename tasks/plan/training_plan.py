@@ -98,9 +98,9 @@ class TrainingPlan:
     tokens: int
     """Tokens that were sampled for the plan."""
     price: Price = Price()
-    """Of a training of all tasks."""
+    """Price of a training of all tasks."""
     price_of_worth: Price = Price()
-    """Of a training of the tasks that are worth it alone."""
+    """Price of a training of only the tasks that are worth it."""
     commands: tuple[str, ...] = ()
     """Ways to have what is recommended, each a sentence with a command."""
 

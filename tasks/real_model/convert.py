@@ -113,7 +113,7 @@ def _load_corrected(weights: Path) -> "tuple[PreTrainedModel, PreTrainedTokenize
             delattr(model, mark)
     del model.config.quantization_config
     model.config.name_or_path = NAME
-    # Of the base in each artifact that is made of it: the model card says what it proves.
+    # Each artifact that is made of this base keeps it: the model card says what it proves.
     model.config.languages = ["en"]
     model.config.__dict__.pop("_model_name_or_path", None)
     model.config.pad_token_id = model.config.eos_token_id = tokenizer.eos_token_id

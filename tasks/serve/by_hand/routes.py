@@ -56,5 +56,5 @@ def preferred(accepted: str) -> Language:
         share = float(weight) if _WEIGHT.fullmatch(weight) else 1.0
         if (code := name.strip()[:2]) in get_args(Language):
             weighted.append((share, cast("Language", code)))
-    # Of equal weights the first.
+    # The first of equal weights.
     return max(weighted, key=lambda each: each[0])[1]

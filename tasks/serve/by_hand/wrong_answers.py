@@ -32,7 +32,7 @@ class WrongAnswer(BaseModel):
     time: datetime
     """Time of the feedback."""
     model_version: str
-    """What answered, as the log names it."""
+    """The version that answered, as the log names it."""
     prompt: str
     shown: str | None
     """Text that was sent; None where nothing was."""
