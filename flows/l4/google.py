@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from requests import RequestException
 
-from flows.l4.service import SignedOut, Unreachable
+from flows.l4.service import Unreachable
 from schemas.errors import InputError
 
 SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
@@ -46,16 +46,15 @@ class Google:
         try:
             credentials, project = default(scopes=[SCOPE])
         except DefaultCredentialsError:
-            raise SignedOut(f"no Google credentials are found; {SIGN_IN}") from None
+            raise InputError(f"no Google credentials are found; {SIGN_IN}") from None
         return AuthorizedSession(credentials), project
 
     def ask(self, method: str, url: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
         """Return the answer's JSON.
 
         Raises:
-            SignedOut: The credentials are missing, wrong or expired.
             Missing: There is nothing of that name.
-            InputError: Another refusal, in Google's words.
+            InputError: Another refusal, in Google's words, as of missing or expired credentials or for want of a quota.
             Unreachable: No answer, or none of Google's; a request that changes something may have been carried out.
         """
         from google.auth.exceptions import GoogleAuthError, TransportError  # noqa: PLC0415 - as above
@@ -68,7 +67,7 @@ class Google:
             raise Unreachable(f"{host} does not answer ({type(error).__name__})") from None
         except GoogleAuthError as error:
             reason = str(error.args[0] if error.args else error).partition("\n")[0]
-            raise SignedOut(f"Google's credentials are not accepted any more ({reason}); {SIGN_IN}") from None
+            raise InputError(f"Google's credentials are not accepted any more ({reason}); {SIGN_IN}") from None
         if answer.ok:
             return document
         fault = document.get("error") if isinstance(document, dict) else None
@@ -80,7 +79,7 @@ class Google:
         if status >= 500 or status in ASK_AGAIN:
             raise Unreachable(f"{host} does not answer (HTTP {status})")
         if status == 401:
-            raise SignedOut(f"{said}; {SIGN_IN}")
+            raise InputError(f"{said}; {SIGN_IN}")
         if status == 404:
             raise Missing(f"{said}; correct the name")
         raise InputError(f"{said} (HTTP {status}); give the account what it lacks, and run it again")

@@ -6,6 +6,7 @@ A region is asked for as a whole, so that a stock-out of one is one of all its z
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -170,7 +171,10 @@ class Vertex(Service):
 
     def look(self, run: Run) -> Run:
         """Ask for it."""
-        return _run(self._google.ask("GET", _url(run.name)))
+        try:
+            return _run(self._google.ask("GET", _url(run.name)))
+        except Missing:
+            return replace(run, state="stopped", why="it was deleted")
 
     def stop(self, run: Run) -> None:
         """Cancel it; its machine goes soon after."""

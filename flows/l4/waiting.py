@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from flows.l4.job import Job, read_ending
-from flows.l4.service import UNDER_WAY, Run, Service, SignedOut, Unreachable
+from flows.l4.service import UNDER_WAY, Run, Service, Unreachable
 from flows.runtime.console import say, stage_progress, warn
 from flows.stages.remote import SECONDS_OF_SILENCE, Exchange
 from schemas.errors import InputError, Interrupted, TucanoError
@@ -38,6 +38,8 @@ class Waiting:
     lease: Lease
     runs: dict[str, Run] = field(default_factory=dict)
     """Each run of the job that was started or found, as it was last."""
+    is_paid: bool = False
+    """True while a run may be under way."""
     waits_since: float = field(default_factory=time.monotonic)
     """The moment, by `time.monotonic`, at which the run began to wait for a machine, or was last at work."""
 
@@ -53,7 +55,7 @@ class Waiting:
                         "another `tucano l4` has this job now; wait for its end, and run the same command again"
                     )
                 run = self._patiently(self._found_or_started if run is None else partial(self.service.look, run))
-                self.runs[run.name] = run
+                self.runs[run.name], self.is_paid = run, run.state in UNDER_WAY
                 report(min(self._steps(), most), most, f"steps in the mirror; {run.name}: {run.state}")
                 if run.state in UNDER_WAY:
                     run = self._in_time(run)
@@ -75,13 +77,18 @@ class Waiting:
     def _found_or_started(self) -> Run:
         """Return the job's run that is under way, started here if there is none, and end any other."""
         found = self.service.find(self.job.id)
+        self.is_paid = bool(found)
         for more in found[1:]:
             warn(f"{more.name} is a second run of the same job, and is ended", "job")
             self._stop(more)
         if found:
             say(f"job: {found[0].name} is under way already")
             return found[0]
-        run = self.service.start(self.job.id)
+        try:
+            run = self.service.start(self.job.id)
+        except Unreachable:
+            self.is_paid = True
+            raise
         say(f"job: started {run.name} on {self.service.place}; {run.log}")
         self.waits_since = time.monotonic()
         return run
@@ -94,7 +101,7 @@ class Waiting:
             return run
         self._stop(run)
         gone = replace(run, state="no machine", why=f"no machine within {self.service.patience / 60:.0f} minutes")
-        self.runs[run.name] = gone
+        self.runs[run.name], self.is_paid = gone, False
         self._require_chance(gone, 0)
         return None
 
@@ -156,10 +163,6 @@ class Waiting:
         while True:
             try:
                 answer = ask()
-            except SignedOut as error:
-                if not self.runs:
-                    raise
-                raise Interrupted(f"{error}; the job goes on meanwhile: then run the same command again") from None
             except silence as error:
                 now = time.monotonic()
                 if silent_since is None:
@@ -170,6 +173,10 @@ class Waiting:
                     raise Interrupted(f"{error}; the job goes on: run the same command again to find it") from None
                 time.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
+            except InputError as error:
+                if not self.is_paid:
+                    raise
+                raise Interrupted(f"{error}; the job goes on meanwhile: then run the same command again") from None
             else:
                 if silent_since is not None:
                     say(f"job: {self.service.place} answers again")
