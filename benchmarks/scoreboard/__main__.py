@@ -91,8 +91,7 @@ def _rows_of_run(profile: str, config: Config, answered: Mapping[str, Any]) -> I
     # Without steps of GRPO the policy is the one after fine-tuning.
     rungs = RUNGS if config.train.max_steps else {**RUNGS, "tuned": "sft", "sft": ""}
     for rung, name in rungs.items():
-        if name and rung in found:
-            cells = {task: (means.reward, means.truth) for task, means in found[rung].items()}
+        if name and (cells := found.get(rung)):
             yield [profile if rung == "base" else "", name, *_cells(cells, whole=cells.keys() == tasks)]
 
 
