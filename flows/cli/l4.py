@@ -69,14 +69,13 @@ def l4(
     """Retrain with one job on a rented L4, or on this machine. Run again, it finds the job and goes on."""
     config = _with_addresses(configured(profile, overrides, state), bucket, here=on == "this")
     artifacts, folder = str(config.state.artifacts), config.state.root.resolve() / FOLDER
-    regions = regions or [REGION]
+    regions, seconds = regions or [REGION], 60 * patience
     service: Service
     if on == "this":
         service = ThisMachine(config, artifacts, folder)
     elif on == "vertex":
         google = Google(project or ("PROJECT" if dry_run else None))
-        own = {"image": image, "account": account}
-        service = Vertex(google, artifacts, regions, **own, machines=machines, patience=60 * patience)
+        service = Vertex(google, artifacts, regions, image=image, account=account, machines=machines, patience=seconds)
     else:
         places = [f"gcp/{region}" for region in regions]
         service = SkyPilot(artifacts, places, folder / "task.yaml", wheel=wheel, machines=machines)
@@ -105,13 +104,14 @@ def l4(
 
 
 def _with_addresses(config: Config, bucket: str | None, *, here: bool) -> Config:
-    """Return the configuration with the places of checkpoints and of shared artifacts, which the profile may name."""
-    folder = bucket.rstrip("/") if bucket else str(config.state.root.resolve()) if here else None
-    if folder is None:
-        return config
-    places = {"mirror": f"{folder}/mirror", "artifacts": f"{folder}/{'artifacts' if bucket else 'shared'}"}
-    own = {name: getattr(config.state, name) or address for name, address in places.items()}
-    return config.model_copy(update={"state": config.state.model_copy(update=own)})
+    """Return the configuration with the places of checkpoints and of shared artifacts: a bucket's, or the profile's."""
+    state, root = config.state, config.state.root.resolve()
+    places: dict[str, str] = {}
+    if bucket:
+        places = {"mirror": f"{bucket.rstrip('/')}/mirror", "artifacts": f"{bucket.rstrip('/')}/artifacts"}
+    elif here:
+        places = {"mirror": state.mirror or f"{root}/mirror", "artifacts": state.artifacts or f"{root}/shared"}
+    return config.model_copy(update={"state": state.model_copy(update=places)})
 
 
 def _steps(config: Config, profile: str, service: Service) -> Iterator[str]:

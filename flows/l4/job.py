@@ -62,7 +62,7 @@ def make_job(config: Config, given: Results, *, folder: Path, interpreter: Path 
     there, phrases = config_elsewhere(config.model_copy(update={"workers": workers})), config.rewards.phrases
     own = {
         "state": there.state.model_copy(update={"root": folder, "mlflow": mlflow}),
-        "rewards": there.rewards.model_copy(update={"phrases": phrases and folder / "phrases.toml"}),
+        "rewards": there.rewards.model_copy(update={"phrases": folder / "phrases.toml" if phrases else None}),
         "train": there.train.model_copy(update={"interpreter": interpreter}),
     }
     return Job(
