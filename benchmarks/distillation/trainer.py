@@ -24,7 +24,7 @@ from tasks.policy.guidance import Sampled, keys_of
 from tasks.policy.load import load_base, load_policy
 from tasks.train.backend.packed import ANY_MASK, PackedRow, Parts, parts_of, takes_packed_rows
 
-MOST_STEPS: Final = 4
+MAX_STEPS_RATIO: Final = 4
 """Times the recipe's steps, for a student whose answers are short."""
 
 
@@ -55,7 +55,7 @@ class CpuDistillationTrainer(DistillationTrainer):  # type: ignore[misc]
         """Return the reverse KL divergence of a token, the sum of the student's entropies, and the number of tokens."""
         ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
         mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
-        given = _packed(parts_of(ids, mask, inputs["completion_ids"].shape[1]), self._tokenizer.eos_token_id)
+        given = _packed_inputs(parts_of(ids, mask, inputs["completion_ids"].shape[1]), self._tokenizer.eos_token_id)
 
         def log_probabilities(model: Any) -> Tensor:
             """Return those of every token of the vocabulary at each place of the completions, (tokens, vocabulary)."""
@@ -70,7 +70,7 @@ class CpuDistillationTrainer(DistillationTrainer):  # type: ignore[misc]
         return divergence, entropy, inputs["completion_mask"].sum()
 
 
-def _packed(parts: Sequence[Parts], end: int) -> dict[str, Any]:
+def _packed_inputs(parts: Sequence[Parts], end: int) -> dict[str, Any]:
     """Return prompts and completions as one row, in which the system's turn of a task stands once."""
     turns = [prompt.index(end) + 1 for prompt, _ in parts]
     apart = [(prompt[:turn], prompt[turn:] + own) for (prompt, own), turn in zip(parts, turns, strict=True)]
@@ -109,7 +109,7 @@ def distilled(
         args=DistillationConfig(
             output_dir=str(work),
             seed=job.seed,
-            max_steps=MOST_STEPS * recipe.max_steps,
+            max_steps=MAX_STEPS_RATIO * recipe.max_steps,
             per_device_train_batch_size=recipe.completions_per_step,
             max_completion_length=recipe.max_completion_tokens,
             temperature=recipe.temperature,

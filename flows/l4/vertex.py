@@ -33,7 +33,7 @@ STATES: Final[dict[str, State]] = {
     "JOB_STATE_EXPIRED": "preempted",
 }
 """In all others it waits."""
-SECONDS_AT_MOST: Final = 7 * 24 * 3600
+MAX_SECONDS: Final = 7 * 24 * 3600
 """Vertex AI ends a job after that; the same command starts it again from its newest checkpoint."""
 NO_MACHINE: Final = re.compile(
     r"stock.?out|insufficient|resource.{0,3}exhausted|do(es)? not have enough", re.IGNORECASE
@@ -152,11 +152,11 @@ class Vertex(Service):
 
     def find(self, job_id: str) -> list[Run]:
         """Return the job's runs in all regions."""
-        jobs = [job for region in self._regions for job in self._labelled(region, job_id)]
+        jobs = [job for region in self._regions for job in self._jobs_of(region, job_id)]
         runs = map(_run, sorted(jobs, key=itemgetter("createTime")))
         return [run for run in runs if run.state in UNDER_WAY]
 
-    def _labelled(self, region: str, job_id: str) -> Iterator[dict[str, Any]]:
+    def _jobs_of(self, region: str, job_id: str) -> Iterator[dict[str, Any]]:
         query = {"filter": f"labels.{LABEL}={job_id}"}
         while True:
             page = self._google.ask("GET", f"{self._jobs(region)}?{urlencode(query)}")
@@ -208,7 +208,7 @@ class Vertex(Service):
         }
         scheduling: dict[str, Any] = {
             "strategy": STRATEGIES[self._machines],
-            "timeout": f"{SECONDS_AT_MOST}s",
+            "timeout": f"{MAX_SECONDS}s",
             # The whole job, where its machine is taken: it resumes from the mirror.
             "restartJobOnWorkerRestart": True,
         }

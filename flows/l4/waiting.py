@@ -20,9 +20,9 @@ from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.manifest import parse_name
 
 SECONDS_BETWEEN_LOOKS: Final = 30.0
-LONGEST_PAUSE: Final = 60.0
+MAX_PAUSE: Final = 60.0
 """Seconds between two tries where nothing answers."""
-STARTS_IN_VAIN: Final = 3
+MAX_STARTS_IN_VAIN: Final = 3
 """Runs of a job after one another that come to no new checkpoint, after which another one is in vain."""
 
 Result = TypeVar("Result")
@@ -49,7 +49,7 @@ class Waiting:
         steps, in_vain = self._steps(), 0
         most = self.job.config.train.max_steps * len(self.job.requests)
         with stage_progress("job") as report:
-            while self._missing():
+            while self._is_missing():
                 if self.lease.lost.is_set():  # As while this machine slept.
                     raise Interrupted(
                         "another `tucano l4` has this job now; wait for its end, and run the same command again"
@@ -58,14 +58,14 @@ class Waiting:
                 self.runs[run.name], self.is_paid = run, run.state in UNDER_WAY
                 report(min(self._steps(), most), most, f"steps in the mirror; {run.name}: {run.state}")
                 if run.state in UNDER_WAY:
-                    run = self._in_time(run)
+                    run = self._within_patience(run)
                 elif run.state in {"preempted", "no machine"}:
                     before, steps = steps, self._steps()
                     in_vain = 0 if steps > before else in_vain + (run.state == "preempted")
                     self._require_chance(run, in_vain)
                     run = None
-                elif self._missing():
-                    raise self._failure(run)
+                elif self._is_missing():
+                    raise self._error_of(run)
                 time.sleep(SECONDS_BETWEEN_LOOKS)
 
     def end(self) -> list[str]:
@@ -93,7 +93,7 @@ class Waiting:
         self.waits_since = time.monotonic()
         return run
 
-    def _in_time(self, run: Run) -> Run | None:
+    def _within_patience(self, run: Run) -> Run | None:
         """Return the run, or None where it has waited for a machine for too long and was ended."""
         if run.state == "running":
             self.waits_since = time.monotonic()
@@ -126,14 +126,14 @@ class Waiting:
                 f"{before} has no machine now ({run.why}), and no other place is left to try; nothing runs and nothing "
                 "is paid: run the same command later, name another --region, or use --on skypilot"
             )
-        if in_vain == STARTS_IN_VAIN:
+        if in_vain == MAX_STARTS_IN_VAIN:
             raise Interrupted(
                 f"{in_vain} runs of the job after one another were taken before a new checkpoint, the last with: "
                 f"{run.why}; nothing runs: run the same command later, or with --machines on-demand"
             )
         warn(f"{run.name}: {run.state} ({run.why}); the job starts again on {self.service.place}", "job")
 
-    def _failure(self, run: Run) -> TucanoError:
+    def _error_of(self, run: Run) -> TucanoError:
         if (ending := read_ending(self.exchange.shared, self.job)) is not None:
             return ending
         if run.state == "stopped":
@@ -142,7 +142,7 @@ class Waiting:
             return TucanoError(f"{run.name} is done and left no policy; see {run.log}")
         return TucanoError(f"{run.name} failed ({run.why}); see {run.log}, and run the command again")
 
-    def _missing(self) -> bool:
+    def _is_missing(self) -> bool:
         """Return whether a policy is not here yet; each is fetched as it comes, also where another is missing."""
         return self._patiently(lambda: None in [*map(self.exchange.read, self.job.requests)], InputError)
 
@@ -172,7 +172,7 @@ class Waiting:
                 if now - silent_since > SECONDS_OF_SILENCE:
                     raise Interrupted(f"{error}; the job goes on: run the same command again to find it") from None
                 time.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = min(2 * pause, MAX_PAUSE)
             except InputError as error:
                 if not self.is_paid:
                     raise

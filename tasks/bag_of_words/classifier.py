@@ -55,7 +55,7 @@ def fit(rows: Sequence[Features], labels: Sequence[str], *, words: bool) -> Clas
     shares = Counter(labels)
     classes = tuple(sorted(shares))
     if len(classes) == 1 or not any(rows):
-        biases = tuple(_kept(math.log(shares[label] / len(labels))) for label in classes)
+        biases = tuple(_rounded(math.log(shares[label] / len(labels))) for label in classes)
         return Classifier(classes=classes, biases=biases, weights={}, idf={})
 
     import numpy as np
@@ -71,7 +71,7 @@ def fit(rows: Sequence[Features], labels: Sequence[str], *, words: bool) -> Clas
     if words:
         weighing = TfidfTransformer()
         matrix = weighing.fit_transform(matrix)
-        idf = {name: _kept(value) for name, value in zip(names, weighing.idf_, strict=True)}
+        idf = {name: _rounded(value) for name, value in zip(names, weighing.idf_, strict=True)}
     else:
         matrix = matrix.toarray()
         measured = ((matrix != 0) & (matrix != 1)).any(axis=0) & (matrix.std(axis=0) > 0)
@@ -86,11 +86,11 @@ def fit(rows: Sequence[Features], labels: Sequence[str], *, words: bool) -> Clas
     weights = weights / spreads
     return Classifier(
         classes=classes,
-        biases=tuple(map(_kept, intercepts - weights @ means)),
-        weights={name: tuple(map(_kept, weights[:, place])) for place, name in enumerate(names)},
+        biases=tuple(map(_rounded, intercepts - weights @ means)),
+        weights={name: tuple(map(_rounded, weights[:, place])) for place, name in enumerate(names)},
         idf=idf,
     )
 
 
-def _kept(value: float) -> float:
+def _rounded(value: float) -> float:
     return round(float(value), DIGITS)

@@ -93,11 +93,11 @@ def draw(log: str) -> str:
     if took is None:
         raise ValueError("the log does not say '... seconds by stage'; record a whole `tucano retrain`")
     return page_template(_TEMPLATE).render(
-        lines=lines, starts=_starts(lines), took=took[1], seconds=SECONDS, columns=_COLUMNS, rows=_ROWS
+        lines=lines, starts=_line_starts(lines), took=took[1], seconds=SECONDS, columns=_COLUMNS, rows=_ROWS
     )
 
 
-def _starts(lines: list[str]) -> list[float]:
+def _line_starts(lines: list[str]) -> list[float]:
     """Return when each line appears, in per cent of the recording."""
     pauses = [next((pause for start, pause in _PAUSES if line.startswith(start)), _PAUSE) for line in lines[:-1]]
     ends = list(accumulate([*pauses, _LAST_PAUSE]))

@@ -16,10 +16,10 @@ from tasks.bag_of_words.sentences import BAG_OF_WORDS, classifier_sentence
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
 
-ENOUGH_ROWS: Final = 500  # Training prompts of a task below which more are likely to help.
-MOST_TIMES: Final = 4  # Largest multiple of a training's steps that is proposed at once.
+MIN_ROWS: Final = 500  # Training prompts of a task below which more are likely to help.
+MAX_TIMES: Final = 4  # Largest multiple of a training's steps that is proposed at once.
 FIRST_STEPS: Final = 20  # Steps of GRPO that are planned where none was taken.
-MOST_NAMED: Final = 3
+MAX_NEXT_STEPS: Final = 3
 
 
 class NextStep(NamedTuple):
@@ -95,7 +95,7 @@ def next_steps(
     unscored = worded("no person has scored answers by which the rewards were audited")
     if trained and not trained.scored_by_people:
         found.append(NextStep(unscored, "tucano retrain --set audit.require_human=true"))
-    return found[:MOST_NAMED]
+    return found[:MAX_NEXT_STEPS]
 
 
 def _references(report: Mapping[str, Any]) -> Iterator[tuple[NextStep, bool]]:
@@ -130,7 +130,7 @@ def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
     if sampled < rows:
         found.append(worded("at most {sampled} of {rows} training prompts were sampled", sampled=sampled, rows=rows))
     if found and not trained.stopped_early:
-        steps = min(max(2 * trained.steps, math.ceil(rows / trained.prompts_a_step)), MOST_TIMES * trained.steps)
+        steps = min(max(2 * trained.steps, math.ceil(rows / trained.prompts_a_step)), MAX_TIMES * trained.steps)
         yield NextStep("; ".join(found), f"tucano retrain --set train.max_steps={steps}", steps)
 
 
@@ -147,12 +147,12 @@ def _more_rows(report: Mapping[str, Any], rows: Mapping[TaskName, int], trained:
     few = {
         task: rows[task]
         for task, block in report["tasks"].items()
-        if 0 < rows.get(task, 0) < ENOUGH_ROWS and block["verdict"] not in ("better", "non-inferior", "not learned")
+        if 0 < rows.get(task, 0) < MIN_ROWS and block["verdict"] not in ("better", "non-inferior", "not learned")
     }
     tasks = ", ".join(f"{task} {count}" for task, count in few.items())
-    why = worded("fewer than {enough} prompts to train on: {tasks}", enough=ENOUGH_ROWS, tasks=tasks)
+    why = worded("fewer than {enough} prompts to train on: {tasks}", enough=MIN_ROWS, tasks=tasks)
     # Curation keeps about the same share of more prompts.
-    wanted = {task: math.ceil(trained.asked.get(task, 0) * ENOUGH_ROWS / count) for task, count in few.items()}
+    wanted = {task: math.ceil(trained.asked.get(task, 0) * MIN_ROWS / count) for task, count in few.items()}
     counts = "".join(f" --set synthesize.counts.{task}={count}" for task, count in wanted.items() if count)
     if few:
         why = why if counts else worded("{why}; add rows to your files first", why=why)
