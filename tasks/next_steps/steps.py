@@ -143,11 +143,11 @@ def _fewer_tasks(report: Mapping[str, Any]) -> Iterator[NextStep]:
 
 
 def _more_rows(report: Mapping[str, Any], rows: Mapping[TaskName, int], trained: Trained) -> Iterator[NextStep]:
-    """Yield more rows of the tasks that have few and are neither better nor at least as good."""
+    """Yield more rows of the tasks that have few and are not better, whatever else is known of them."""
     few = {
         task: rows[task]
         for task, block in report["tasks"].items()
-        if 0 < rows.get(task, 0) < MIN_ROWS and block["verdict"] not in ("better", "non-inferior", "not learned")
+        if 0 < rows.get(task, 0) < MIN_ROWS and block["verdict"] not in ("better", "not learned")
     }
     tasks = ", ".join(f"{task} {count}" for task, count in few.items())
     why = worded("fewer than {enough} prompts to train on: {tasks}", enough=MIN_ROWS, tasks=tasks)

@@ -22,7 +22,7 @@ from tasks.commerce.text.text_form import Phrases, fold, words
 
 DATA_FILES: Final = ("data/phrases", "data/lexicons/offences.txt", "data/lexicons/discrimination.txt")
 REQUEST: Final = REPOSITORY / "data" / "phrases" / "request.toml"
-LINES_PER_REQUEST: Final = 20
+LINES_ASKED: Final = 20
 MAX_REQUESTS: Final = 8
 COLUMNS: Final = ("group", "opener", "approved", "by")
 YES: Final = frozenset({"sim", "s", "yes", "y"})
@@ -48,11 +48,7 @@ def propose(group: str, count: int, ask: Ask) -> tuple[list[str], Counter[str]]:
     known, request = known_group(group), tomllib.loads(REQUEST.read_text(encoding="utf-8"))
     things = ", ".join(sorted(known.de)) or "qualquer produto"
     text = request["pedido"].format(
-        quantas=LINES_PER_REQUEST,
-        grupo=group,
-        coisas=things,
-        letras=LONGEST_OPENER,
-        exemplos="\n".join(known.aberturas),
+        quantas=LINES_ASKED, grupo=group, coisas=things, letras=LONGEST_OPENER, exemplos="\n".join(known.aberturas)
     )
     kept: list[str] = []
     dropped: Counter[str] = Counter()
