@@ -56,6 +56,7 @@ KINDS_OF_NO_STORE: Final[Mapping[str, Any]] = {
     **dict.fromkeys(OTHER_STATUSES, pl.String()),
 }
 MOST_PIECES: Final = 10_000
+NUMBER_IN_ORDER: Final = pl.int_range(1, pl.len() + 1).over("order_id")
 
 
 def own_store(own: OwnFiles) -> Store:
@@ -152,11 +153,9 @@ def _with_rows_alone(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame) -
     if file.table == "items":
         return _numbered_items(read)
     if file.table == "payments" and "payment_sequential" not in read.columns:
-        known = [name for name in read.columns if name != ROW]
-        distinct = read.unique(known, keep="first", maintain_order=True)
-        return _refunded(distinct.with_columns(payment_sequential=pl.int_range(1, pl.len() + 1).over("order_id")))
+        return _refunded(_different(read).with_columns(payment_sequential=NUMBER_IN_ORDER))
     if file.table == "reviews" and "review_id" not in file.columns:
-        read = _numbered_reviews(read)
+        return _numbered_reviews(_different(read))
     merged = _merged(own, file, read, key)
     return _refunded(merged) if file.table == "payments" else _canceled(merged) if file.table == "orders" else merged
 
@@ -195,15 +194,17 @@ def _numbered_items(read: pl.DataFrame) -> pl.DataFrame:
         read = read.drop([name for name in (QUANTITY, "piece", "order_item_id") if name in read.columns])
     if "order_item_id" in read.columns:
         return read
-    return read.with_columns(order_item_id=pl.int_range(1, pl.len() + 1).over("order_id"))
+    return read.with_columns(order_item_id=NUMBER_IN_ORDER)
 
 
-def _numbered_reviews(read: pl.DataFrame) -> pl.DataFrame:
-    """Return each different review once, whose id is its order's, with a number from the order's second on."""
-    reviews = read.unique([name for name in read.columns if name != ROW], keep="first", maintain_order=True)
-    number = pl.int_range(1, pl.len() + 1).over("order_id")
-    numbered = pl.concat_str("review_id", number.cast(pl.String), separator="-")
-    return reviews.with_columns(review_id=pl.when(number > 1).then(numbered).otherwise("review_id"))
+def _different(read: pl.DataFrame) -> pl.DataFrame:
+    return read.unique([name for name in read.columns if name != ROW], keep="first", maintain_order=True)
+
+
+def _numbered_reviews(reviews: pl.DataFrame) -> pl.DataFrame:
+    """Return reviews whose id is their order's, with a number from the order's second on."""
+    numbered = pl.concat_str("review_id", NUMBER_IN_ORDER.cast(pl.String), separator="-")
+    return reviews.with_columns(review_id=pl.when(NUMBER_IN_ORDER > 1).then(numbered).otherwise("review_id"))
 
 
 def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
