@@ -44,10 +44,10 @@ TELLING: Final[Mapping[str, tuple[str, ...]]] = {
     "reviews": ("review_score", "review_comment_title", "review_comment_message"),
 }
 """Columns without any of which a row of a flat file is no row of the table: an order without a review, say."""
-LATER: Final = (
-    ("orders", "order_purchase_timestamp", ("order_approved_at", "order_delivered_customer_date")),
-    ("reviews", "review_creation_date", ("review_answer_timestamp",)),
-)
+LATER: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "orders": ("order_purchase_timestamp", ("order_approved_at", "order_delivered_customer_date")),
+    "reviews": ("review_creation_date", ("review_answer_timestamp",)),
+}
 """Moments, and those that are never before them."""
 KINDS_OF_NO_STORE: Final[Mapping[str, Any]] = {
     QUANTITY: pl.Int64(),
@@ -155,7 +155,10 @@ def _with_rows_alone(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame) -
     if file.table == "payments" and "payment_sequential" not in read.columns:
         return _refunded(_different(read).with_columns(payment_sequential=NUMBER_IN_ORDER))
     if file.table == "reviews" and "review_id" not in file.columns:
-        return _numbered_reviews(_different(read))
+        # An order's first review has the order's id.
+        numbered = pl.concat_str("review_id", NUMBER_IN_ORDER.cast(pl.String), separator="-")
+        own_id = pl.when(NUMBER_IN_ORDER > 1).then(numbered).otherwise("review_id")
+        return _different(read).with_columns(review_id=own_id)
     merged = _merged(own, file, read, key)
     return _refunded(merged) if file.table == "payments" else _canceled(merged) if file.table == "orders" else merged
 
@@ -201,12 +204,6 @@ def _different(read: pl.DataFrame) -> pl.DataFrame:
     return read.unique([name for name in read.columns if name != ROW], keep="first", maintain_order=True)
 
 
-def _numbered_reviews(reviews: pl.DataFrame) -> pl.DataFrame:
-    """Return reviews whose id is their order's, with a number from the order's second on."""
-    numbered = pl.concat_str("review_id", NUMBER_IN_ORDER.cast(pl.String), separator="-")
-    return reviews.with_columns(review_id=pl.when(NUMBER_IN_ORDER > 1).then(numbered).otherwise("review_id"))
-
-
 def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Return one row a key, with what any of its rows says."""
     if not read.select(key).is_duplicated().any():
@@ -233,14 +230,11 @@ def _more(count: int) -> str:
 
 def _in_time(table: str, read: pl.DataFrame) -> pl.DataFrame:
     """Move a date without a time, which counts as midnight, to the moment of that day that it cannot be before."""
-    for of_table, first, others in LATER:
-        if of_table == table:
-            for name in others:
-                later = pl.col(name)
-                is_date = (later.dt.truncate("1d") == later) & (later.dt.date() == pl.col(first).dt.date())
-                read = read.with_columns(
-                    pl.when(is_date).then(pl.max_horizontal(name, first)).otherwise(name).alias(name)
-                )
+    first, others = LATER.get(table, ("", ()))
+    for name in others:
+        later = pl.col(name)
+        is_date = (later.dt.truncate("1d") == later) & (later.dt.date() == pl.col(first).dt.date())
+        read = read.with_columns(pl.when(is_date).then(pl.max_horizontal(name, first)).otherwise(name).alias(name))
     return read
 
 
@@ -264,8 +258,7 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
     """Add the customers, products and sellers that are named by others and have no file: their ids are all of them."""
     found = dict(tables)
     if "items" in found:
-        sellers = pl.col("seller_id").fill_null("loja")
-        found["items"] = found["items"].with_columns(sellers)
+        found["items"] = found["items"].with_columns(pl.col("seller_id").fill_null("loja"))
     for name, column, of_table in (
         ("customers", "customer_id", "orders"),
         ("products", "product_id", "items"),
@@ -293,8 +286,7 @@ def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
 
 def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Mapping[str, pl.DataFrame]) -> None:
     for name, column, other in LINKS:
-        file = files.get(name)
-        if file is None:
+        if (file := files.get(name)) is None:
             continue
         if other not in tables:
             raise InputError(
