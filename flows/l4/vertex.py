@@ -10,8 +10,11 @@ from dataclasses import replace
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
+from string import Template
 from typing import Any, Final
 from urllib.parse import quote, urlencode
+
+import yaml
 
 from flows.l4.checks import commit_of_code, require_tag
 from flows.l4.google import Google, Missing
@@ -33,8 +36,7 @@ STATES: Final[dict[str, State]] = {
     "JOB_STATE_EXPIRED": "preempted",
 }
 """In all others it waits."""
-MAX_SECONDS: Final = 7 * 24 * 3600
-"""Vertex AI ends a job after that; the same command starts it again from its newest checkpoint."""
+JOB: Final = Path(__file__).with_name("vertex.yaml")
 NO_MACHINE: Final = re.compile(
     r"stock.?out|insufficient|resource.{0,3}exhausted|do(es)? not have enough", re.IGNORECASE
 )
@@ -193,30 +195,15 @@ class Vertex(Service):
         """Return the job as Vertex AI takes it, on the machine of infra/pools/vertex.json."""
         pool = json.loads((REPOSITORY / "infra" / "pools" / "vertex.json").read_text(encoding="utf-8"))
         machine = {name: each.get("default") for name, each in pool["variables"]["properties"].items()}
-        worker = {
-            "machineSpec": {
-                "machineType": machine["machine_type"],
-                "acceleratorType": machine["accelerator_type"],
-                "acceleratorCount": machine["accelerator_count"],
-            },
-            "replicaCount": 1,
-            "diskSpec": {"bootDiskType": machine["boot_disk_type"], "bootDiskSizeGb": machine["boot_disk_size_gb"]},
-            "containerSpec": {
-                "imageUri": self._image,
-                "command": command("python", self._artifacts, job_id, self.folder),
-            },
-        }
-        scheduling: dict[str, Any] = {
-            "strategy": STRATEGIES[self._machines],
-            "timeout": f"{MAX_SECONDS}s",
-            # The whole job, where its machine is taken: it resumes from the mirror.
-            "restartJobOnWorkerRestart": True,
-        }
+        run = command("python", self._artifacts, job_id, self.folder)
+        known = {**machine, "job": job_id, "label": LABEL, "image": self._image, "command": json.dumps(run)}
+        template = Template(JOB.read_text(encoding="utf-8"))
+        job: dict[str, Any] = yaml.safe_load(template.substitute(known, strategy=STRATEGIES[self._machines]))
         if self._machines == "flex-start":
-            scheduling["maxWaitDuration"] = f"{self.patience:.0f}s"
-        spec = {"workerPoolSpecs": [worker], "scheduling": scheduling}
-        spec |= {"serviceAccount": self._account} if self._account else {}
-        return {"displayName": f"tucano-{job_id}", "labels": {LABEL: job_id}, "jobSpec": spec}
+            job["jobSpec"]["scheduling"]["maxWaitDuration"] = f"{self.patience:.0f}s"
+        if self._account:
+            job["jobSpec"]["serviceAccount"] = self._account
+        return job
 
 
 def _url(name: str) -> str:
