@@ -10,7 +10,7 @@ forecast and decides no promotion.
 - **Shown gain.** The true gain over the best cheap way that the paired test finds four times in five on the test split
   of this size: z(1 - alpha) + z(.80) standard errors, with alpha = .05 over the number of tasks, Holm's first step. The
   standard error is the paired test's own, of validation differences: between the model that GRPO starts from and that
-  way or, where it is that way, between its free answers and the ones it serves.
+  way or, where these differ alike everywhere, between its free answers and the ones it serves.
 - **Learner.** The cheapest way within .02 of the best cheap one; GRPO where half of the room leads above that one by
   as much as is shown, and by .02 above it and every baseline.
 """
@@ -101,9 +101,9 @@ def _best(scores: CheapScores) -> str:
 def _spread(scores: CheapScores, start: Model, other: str, task: TaskName | None = None) -> float | None:
     """Return the standard deviation of a prompt's difference between a policy and a cheap way; None for one prompt."""
     served, of_start = scores.of(other, task), scores.of(start, task)
-    if other != start:
-        differences = np.array([[of_start[prompt] - served[prompt]] for prompt in of_start if prompt in served])
-    else:
+    differences = np.array([[of_start[prompt] - served[prompt]] for prompt in of_start if prompt in served])
+    if np.allclose(differences, differences[:1]):
+        # The start itself, or a way that is as far from it everywhere: this tells no error of a gain.
         groups = scores.groups_of(start, task)
         differences = np.array([np.subtract(group, served[prompt]) for prompt, group in groups.items()])
     if len(differences) < 2:
