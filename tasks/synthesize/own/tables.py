@@ -87,16 +87,14 @@ def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
 
 def _refuse_values_of_no_store(cells: Mapping[str, ColumnCells], values: Mapping[str, pl.Series]) -> None:
     """Refuse wrong values in columns that no store has, and so no table's schema checks."""
-    statuses = ", ".join(ORDER_STATUSES)
     for name, column in values.items():
         right, what = pl.Series([True]), ""
         if name in OTHER_STATUSES:
-            right, what = column.is_in(ORDER_STATUSES), f"one of {statuses} (translate it by [tables.values.{name}])"
+            what = f"one of {', '.join(ORDER_STATUSES)} (translate it by [tables.values.{name}])"
+            right = column.is_in(ORDER_STATUSES)
         elif name == QUANTITY:
             right, what = column.is_between(0, MOST_PIECES), f"a number of pieces from 0 to {MOST_PIECES:,}"
-        wrong = ~right.fill_null(value=True)
-        if wrong.any():
-            raise cells[name].fault(wrong, what)
+        cells[name].refuse(~right.fill_null(value=True), what)
 
 
 def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder) -> pl.Series:
@@ -230,9 +228,8 @@ def _in_time(table: str, read: pl.DataFrame) -> pl.DataFrame:
             for name in others:
                 later = pl.col(name)
                 is_date = (later.dt.truncate("1d") == later) & (later.dt.date() == pl.col(first).dt.date())
-                read = read.with_columns(
-                    pl.when(is_date).then(pl.max_horizontal(name, first)).otherwise(name).alias(name)
-                )
+                moved = pl.when(is_date).then(pl.max_horizontal(name, first)).otherwise(name)
+                read = read.with_columns(moved.alias(name))
     return read
 
 
@@ -256,8 +253,7 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
     """Add the customers, products and sellers that are named by others and have no file: their ids are all of them."""
     found = dict(tables)
     if "items" in found:
-        sellers = pl.col("seller_id").fill_null("loja")
-        found["items"] = found["items"].with_columns(sellers)
+        found["items"] = found["items"].with_columns(pl.col("seller_id").fill_null("loja"))
     for name, column, of_table in (
         ("customers", "customer_id", "orders"),
         ("products", "product_id", "items"),
@@ -285,8 +281,7 @@ def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
 
 def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Mapping[str, pl.DataFrame]) -> None:
     for name, column, other in LINKS:
-        file = files.get(name)
-        if file is None:
+        if (file := files.get(name)) is None:
             continue
         if other not in tables:
             raise InputError(
