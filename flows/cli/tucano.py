@@ -76,6 +76,7 @@ def group(name: str) -> typer.Typer:
 def polish(command: Any, name: str) -> Any:
     """Give a command and those in it the shared options and an example; its help leaves out that a flag is a truth."""
     command.params += _shared()
+    command.help = _worded(COMMANDS[name]) if name in COMMANDS else command.help
     command.epilog = f"Example: {COMMANDS.get(name, TABLE)['example']}" if name else None
     for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP_OPTIONS))):
         if getattr(option, "is_flag", False):
@@ -223,8 +224,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _end(error: TucanoError) -> None:
-    # `tucano --help` needs no more than Typer.
-    from flows.runtime.console import show  # noqa: PLC0415
+    from flows.runtime.console import show  # noqa: PLC0415 - `tucano --help` needs no more than Typer
 
     show(f"tucano: {error}")
     sys.exit(error.exit_code)
