@@ -15,7 +15,7 @@ from tasks.synthesize.columns.names import Known, folded, read_names, with_more
 MOST_VALUES: Final = 40  # Different values of a status, beyond which it is none.
 _POINTS: Final = re.compile(r"(\d{1,2})(?:[.,]0+)?")
 _STARS: Final = re.compile(
-    r"([1-5])(?:[.,]0+)?(?:\s*(?:estrelas?|stars?|[★⭐]|/\s*5|de 5|out of 5|[-–—:.)]\s*\D+))?", re.IGNORECASE
+    r"([1-5])(?:[.,]0+)?(?:\s*(?:estrelas?|stars?|/\s*5|de 5|out of 5|[-–—:.)]\s*\D+))?", re.IGNORECASE
 )
 _SIGNS: Final = re.compile(r"([★⭐]{1,5})[☆✩]*")
 

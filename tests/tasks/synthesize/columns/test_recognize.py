@@ -116,7 +116,7 @@ def test_a_code_that_some_products_lack_goes_behind_their_name() -> None:
     ("cells", "stars"), CASES["stars_in_words_and_signs_are_as_many_as_they_say_and_other_signs_wait"]
 )
 def test_stars_in_words_and_signs_are_as_many_as_they_say_and_other_signs_wait(cells: list[str], stars: str) -> None:
-    """Once `5 ⭐` was one star, and a column of emojis was taken as answers that nobody gave."""
+    """Once a column of emojis was taken as answers that nobody gave."""
     found = recognize([looked({"Comentário": REVIEWS["Comentário"], "Nota": cells})])
     scores = [each for section in found.sections for each in section.choices if each.ours == "score"]
     assert ["".join(each.values[cell] for cell in cells) for each in scores if each.sure] == [stars] * bool(stars)
