@@ -88,16 +88,14 @@ def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
 
 def _refuse_values_of_no_store(cells: Mapping[str, ColumnCells], values: Mapping[str, pl.Series]) -> None:
     """Refuse wrong values in columns that no store has, and so no table's schema checks."""
-    statuses = ", ".join(ORDER_STATUSES)
     for name, column in values.items():
         right, what = pl.Series([True]), ""
         if name in OTHER_STATUSES:
-            right, what = column.is_in(ORDER_STATUSES), f"one of {statuses} (translate it by [tables.values.{name}])"
+            what = f"one of {', '.join(ORDER_STATUSES)} (translate it by [tables.values.{name}])"
+            right = column.is_in(ORDER_STATUSES)
         elif name == QUANTITY:
             right, what = column.is_between(0, MOST_PIECES), f"a number of pieces from 0 to {MOST_PIECES:,}"
-        wrong = ~right.fill_null(value=True)
-        if wrong.any():
-            raise cells[name].fault(wrong, what)
+        cells[name].refuse(~right.fill_null(value=True), what)
 
 
 def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder) -> pl.Series:
