@@ -57,21 +57,23 @@ def plan_training(scores: CheapScores, terms: Terms, *, algorithm: str = "grpo")
 
 
 def _plan_task(task: TaskName, scores: CheapScores, terms: Terms, tasks: int) -> TaskPlan:
-    rungs = {rung: fmean(found.values()) for rung in _rungs(scores) if (found := scores.of(rung, task))}
+    """Return the plan of one of so many tasks."""
+    scored = dict.fromkeys(each.rung for each in scores.served if each.task == task)
+    rungs = {rung: fmean(scores.of(rung, task).values()) for rung in scored}
     with_model = [rung for rung in LEARNERS if rung in rungs]
+    without = [reached for rung, reached in rungs.items() if rung in BASELINES]
     best = max(with_model, key=rungs.__getitem__)
     cheapest = next(rung for rung in with_model if rungs[rung] >= rungs[best] - NEAR)
-    without = [reached for rung, reached in rungs.items() if rung in BASELINES]
     learner: Learner = "nothing" if without and max(without) >= rungs[best] - NEAR else LEARNERS[cheapest]
     start, test_prompts = terms.starts_from, terms.test_prompts[task]
-    groups, served, expected, shown, power = scores.groups_of(start, task), scores.of(start, task), None, None, None
-    pass_1 = fmean(map(fmean, groups.values())) if groups else None
-    pass_k = fmean(map(max, groups.values())) if groups else None
-    spread = _spread(scores, start, best, task)
-    if pass_k is not None:
+    groups, served = scores.groups_of(start, task), scores.of(start, task)
+    pass_1, pass_k, expected = None, None, None
+    if groups:
+        pass_1, pass_k = fmean(map(fmean, groups.values())), fmean(map(max, groups.values()))
         room = max(0.0, pass_k - fmean(served[prompt] for prompt in groups))
         expected = rungs[start] + REACHED * room - rungs[best]
-    if spread is not None:
+    shown, power = None, None
+    if (spread := _spread(scores, start, best, task)) is not None:
         error, level = spread / math.sqrt(test_prompts), ALPHA / tasks
         shown = (_z(1 - level) + _z(POWER)) * error
         if expected is not None:
@@ -89,10 +91,6 @@ def _must_gain(scores: CheapScores, terms: Terms, against: str, plans: Mapping[T
         return None
     lead = sum(plan.test_prompts * (plan.rungs[start] - plan.rungs[against]) for plan in plans.values())
     return max(0.0, (_z(1 - ALPHA) + _z(POWER)) * spread / math.sqrt(every) - lead / every)
-
-
-def _rungs(scores: CheapScores) -> list[str]:
-    return list(dict.fromkeys(each.rung for each in scores.served))
 
 
 def _best(scores: CheapScores) -> str:
