@@ -82,12 +82,17 @@ async function askOne(card, task, inputs) {
     const parts = sent ? [element("div", written(answer.text), "text")] : [];
     if (answer.reason !== null) parts.push(element("p", reason(answer.reason), "why"));
     const facts = { milliseconds: Math.round(answer.milliseconds), tokens: answer.tokens };
-    parts.push(element("p", worded("{milliseconds} ms, {tokens} tokens", facts), "note"), judge(answer));
+    // A bag of words draws no token.
+    if (answer.tokens) parts.push(element("p", worded("{milliseconds} ms, {tokens} tokens", facts), "note"));
+    parts.push(judge(answer));
     fill(card, words[badge], answer.checked ? "checked" : "unchecked", parts);
   } catch (error) {
     // Most tasks have no bag of words.
     if (error.code === "not_beside") card.hidden = true;
-    else fill(card, words.refused, "unchecked", [element("p", error.message, "why")]);
+    else {
+      const why = error.code === "task_not_learned" ? words["The champion has not learned this task."] : error.message;
+      fill(card, words.refused, "unchecked", [element("p", why, "why")]);
+    }
   }
 }
 

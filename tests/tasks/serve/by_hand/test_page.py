@@ -24,12 +24,12 @@ REASONS: Final = (
 PORTUGUESE: Final = {"de", "da", "uma", "um", "ou", "é", "não", "que", "mais", "na", "com", "tem", "a resposta"}
 
 
-def test_each_task_has_a_form_and_each_input_of_it_is_named() -> None:
-    page = render("en", "shop/1", ())
+def test_each_task_has_a_form_and_what_is_not_answered_stands_last() -> None:
+    page, with_base = (render("en", "shop/1", others, ("churn",)) for others in ((), ("base",)))
+    assert page.index('<form id="churn"') < page.index('<form id="sentiment"')
     assert set(TITLES) == set(TASK_NAMES)
     assert page.count('<form id="') == len(TASK_NAMES)
-    assert "The base model is not shown" in page
-    assert "The base model is not shown" not in render("en", "shop/1", ("base",))
+    assert ["The base model is not shown" in each for each in (page, with_base)] == [True, False]
 
 
 def test_each_reason_has_english_words() -> None:
