@@ -166,6 +166,7 @@ unpack().then((rows) => {
   options("seed", [["", "–"], ...D.seeds.map((seed) => [seed, seed])]);
   for (const name of ["left", "right"]) options(name, D.models.map((model, place) => [place, model]));
   begin();
+  at("tab-rollouts").hidden = !D.rollouts.step.length;
   startList(writeRow, openRow);
   listen();
   refresh();
