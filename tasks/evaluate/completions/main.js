@@ -149,13 +149,14 @@ function listen() {
 // The address may name where to begin: #step=12&task=push, #prompt=3fa0, #rollouts.
 function begin() {
   const asked = new URLSearchParams(location.hash.slice(1));
-  if (asked.has("rollouts") || asked.has("step") || !D.answers.prompt.length) state.tab = "rollouts";
+  const logged = D.rollouts.step.length > 0;
+  if (logged && (asked.has("rollouts") || asked.has("step") || !D.answers.prompt.length)) state.tab = "rollouts";
   if (asked.has("step")) state.step = Number(asked.get("step"));
   if (asked.has("task") && D.tasks.includes(asked.get("task"))) state.task = D.tasks.indexOf(asked.get("task"));
   if (asked.has("prompt")) {
     state.search = asked.get("prompt");
     const tested = new Set(D.answers.prompt);
-    if (!D.prompts.id.some((id, place) => id.startsWith(state.search) && tested.has(place))) state.tab = "rollouts";
+    if (logged && !D.prompts.id.some((id, place) => id.startsWith(state.search) && tested.has(place))) state.tab = "rollouts";
   }
 }
 
