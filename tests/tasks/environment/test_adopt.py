@@ -62,7 +62,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Tr
 
 
 def test_an_adapter_by_plain_trl_is_adopted_and_gated(trained: Trained, tmp_path: Path) -> None:
-    places = (trained.root.parent / "package", trained.base, tmp_path)
+    places = map(str, (trained.root.parent / "package", trained.base, tmp_path))
     command = [sys.executable, "-m", "tests.tasks.environment.plain_trl", *places]
     ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-4_000:]
