@@ -37,7 +37,7 @@ COLOURS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("inconclusive", "non-inferior", "no better", "warning"), "yellow"),
     **dict.fromkeys(("hold", "worse", "not learned", "below floor", "collapsed", "refused", "fault"), "red"),
 }
-"""Of verdicts, on a terminal without NO_COLOR."""
+"""Colours of verdicts, on a terminal without NO_COLOR."""
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
 

@@ -63,11 +63,11 @@ def choose(file: LookedFile, wanted: Known, phrases: Known = MappingProxyType({}
                 lacks = _is_empty(cells) or (ours == "product_id" and cells.null_count() > 0)
                 choice = judged(ours, column, cells)
                 if choice.sure or name in wanted[ours]:
-                    # The cells go before the names: `Avaliação` may be the stars or the text.
-                    named.append((lacks, not choice.sure, ranks[name], choice))
+                    # The cells go before the names: `Avaliação` may be the stars or the text, and is then no id.
+                    named.append((lacks, not choice.sure, ours.endswith("_id"), ranks[name], choice))
     chosen: dict[str, ColumnChoice] = {}
     taken: set[str] = set()
-    for *_, choice in sorted(named, key=lambda each: each[:3]):
+    for *_, choice in sorted(named, key=lambda each: each[:4]):
         if choice.ours not in chosen and choice.theirs not in taken:
             chosen[choice.ours] = choice
             # Only an id may be two of ours: that of an order, and of its only customer.
