@@ -54,9 +54,7 @@ def preferred(accepted: str) -> Language:
     for each in accepted.lower().split(","):
         name, _, weight = each.partition(";q=")
         share = float(weight) if _WEIGHT.fullmatch(weight) else 1.0
-        if (code := name.strip()[:2]) == "pt":
-            weighted.append((share, "pt"))
-        elif code == "en":
-            weighted.append((share, "en"))
+        if (code := name.strip()[:2]) in {"en", "pt"}:
+            weighted.append((share, "pt" if code == "pt" else "en"))
     # Of equal weights the first.
     return max(weighted, key=lambda each: each[0])[1]

@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +11,7 @@ from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.page import draw, escaped, markdown, markdown_template, render
-from tasks.evaluate.report.sentences import headline, warnings_of, when_margin_was_set
+from tasks.evaluate.report.sentences import warnings_of, when_margin_was_set
 from tests.page_elements import PageElements
 from tests.tasks.evaluate.small_comparison import HOSTILE, background, comparison
 
@@ -75,12 +74,6 @@ def test_a_template_shows_any_value_literally_but_those_marked_safe(text: str) -
         found = markdown_template(file).render(text=text)
     assert found == f"| {escaped(text)} | {escaped(text)} | ** |"
     assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", found)) == 4
-
-
-def test_the_headline_follows_the_gate() -> None:
-    promoted = comparison()
-    assert "may be promoted" in headline(promoted)
-    assert "not ready for promotion" in headline(replace(promoted, gate=replace(promoted.gate, verdict="hold")))
 
 
 def test_a_margin_recorded_after_the_answers_is_reported_and_warned_of_in_any_time_zone() -> None:
