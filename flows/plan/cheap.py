@@ -38,7 +38,7 @@ FREE: Final = Price(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class CheapPart:
-    """What was made before a training."""
+    """Results of all that is made before a training."""
 
     plan: TrainingPlan | None = None
     """None where nothing asked for a plan."""

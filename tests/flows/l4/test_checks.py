@@ -87,9 +87,13 @@ def test_bad_input_is_one_sentence(options: list[str], sentence: str, tmp_path: 
 
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     options = ["--bucket", "gs://loja/p", "--project", "shop", "--region", "europe-west1", "--json", "--dry-run"]
+    options += ["--set", "state.mirror=gs://another/mirror"]
     for on, command in (("vertex", "POST https://europe-west1-aiplatform.googleapis.com/v1/projects/shop"),
                         ("skypilot", "sky jobs launch --yes --detach-run --name tucano-JOB"),
                         ("this", "-m flows.l4.work gs://loja/p/artifacts JOB")):  # fmt: skip
         ended = in_this_process("l4", "--profile", str(PROFILE), "--state", tmp_path / "state", "--on", on, *options)
-        assert any(command in step for step in ended.document()["steps"])
+        steps = "\n".join(ended.document()["steps"])
+        assert command in steps
+        # An option goes before the profile.
+        assert ("gs://loja/p/mirror" in steps, "another" in steps) == (True, False)
     assert not (tmp_path / "state").exists()

@@ -95,8 +95,8 @@ class Cloud:
     tags: tuple[str, ...] = (COMMIT,)
     faults: list[int] = field(default_factory=list)
     """Statuses of the next answers; 0 is a page of a proxy, -1 one after the request was carried out."""
-    has_quota: bool = True
-    """Where not, a job is refused when it is created, too."""
+    limits: dict[str, str] = field(default_factory=lambda: {"every": "1"})
+    """Quota for Spot by region, `every` for all without one of their own; where it has none, a job is refused, too."""
     seen: Callable[[dict[str, Any]], None] = lambda _: None
     """Is told of a job whenever it is looked at."""
     jobs: list[dict[str, Any]] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Cloud:
             asked = urlsplit(path)
             self.requests.append(f"{method} {asked.path}")
             fault = self.faults.pop(0) if self.faults else None
-            if not self.has_quota and method == "POST":
+            if not self.limits and method == "POST":
                 fault = 429
             if fault is not None and fault > 0:
                 return Reply(json.dumps({"error": {"message": "quota metrics exceed quota limits"}}).encode(), fault)
@@ -125,7 +125,12 @@ class Cloud:
     def _answer(self, method: str, path: str, query: str, body: bytes) -> Any:
         if "/v2/" in path:
             return {} if path.rpartition("/")[2] in self.tags else None
-        buckets = [{"effectiveLimit": str(int(self.has_quota))}]
+        buckets = [
+            # A limit of 0 is left out, as protobuf's JSON leaves it.
+            ({"effectiveLimit": limit} if limit != "0" else {})
+            | ({} if place == "every" else {"dimensions": {"region": place}})
+            for place, limit in (self.limits if "preemptible" in path else {"every": "1"}).items()
+        ]
         known: dict[str, Any] = {"/consumerQuotaMetrics/": {"consumerQuotaLimits": [{"quotaBuckets": buckets}]}}
         known |= {"/storage/": {"location": self.location}}
         if found := next((each for part, each in known.items() if part in path), None):
@@ -174,10 +179,9 @@ class Rerouted(requests.Session):
         return super().request(method, str(url).replace("https://", f"{self._url}/", 1), *given, **named)
 
 
-def vertex(url: str, *regions: str, image: str | None = None, patience: float = 3600.0) -> Vertex:
-    named: dict[str, Any] = {"image": image or f"europe-west4-docker.pkg.dev/shop/tucano/worker-l4:{COMMIT}"}
-    google = Google("shop", Rerouted(url))
-    return Vertex(google, "gs://loja/artifacts", regions or ("europe-west4",), **named, patience=patience)
+def vertex(url: str, *regions: str, **named: Any) -> Vertex:
+    named = {"image": f"europe-west4-docker.pkg.dev/shop/tucano/worker-l4:{COMMIT}", **named}
+    return Vertex(Google("shop", Rerouted(url)), "gs://loja/artifacts", regions or ("europe-west4",), **named)
 
 
 SKY = """#!{python}

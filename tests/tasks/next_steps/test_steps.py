@@ -79,7 +79,9 @@ def test_a_task_that_is_not_learned_is_dropped_only_where_another_is() -> None:
 
 
 def test_more_rows_are_for_tasks_with_fewer_than_500_that_did_not_get_better() -> None:
-    assert commands(report(), sentiment=300) == ["tucano retrain --set synthesize.counts.sentiment=2000"]
+    for verdict in ("inconclusive", "non-inferior"):
+        more = ["tucano retrain --set synthesize.counts.sentiment=2000"]
+        assert commands(report(sentiment=verdict), sentiment=300) == more
     assert commands(report(sentiment="better"), sentiment=300) == []
     (own,) = next_steps(report(), {}, {"sentiment": 300}, trained(asked={}))
     assert (own.command, "your files" in own.why) == ("tucano retrain", True)

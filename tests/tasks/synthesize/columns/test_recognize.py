@@ -4,8 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tasks.synthesize.columns.recognize import Recognized, recognize
+from tests.cases import cases_of
 from tests.tasks.synthesize.columns.shop import FLAT, ITEMS, ORDERS, REVIEWS, looked
+
+CASES = cases_of(__file__)
 
 OWN = "a person's own, and left out"
 PERSONAL = {"Nome do cliente", "CPF", "E-mail", "Telefone", "Endereço", "CEP"}
@@ -107,3 +112,14 @@ NUVEMSHOP: dict[str, list[str | None]] = {
 def test_a_code_that_some_products_lack_goes_behind_their_name() -> None:
     found = recognize([looked({**NUVEMSHOP, "SKU": ["K-1", None]})])
     assert mapped(found, "items")["product_id"] == "Nome do Produto"
+
+
+@pytest.mark.parametrize(
+    ("cells", "stars"), CASES["stars_in_words_and_signs_are_as_many_as_they_say_and_other_signs_wait"]
+)
+def test_stars_in_words_and_signs_are_as_many_as_they_say_and_other_signs_wait(cells: list[str], stars: str) -> None:
+    """Once a column of emojis was taken as answers that nobody gave."""
+    found = recognize([looked({"Comentário": REVIEWS["Comentário"], "Nota": cells})])
+    scores = [each for section in found.sections for each in section.choices if each.ours == "score"]
+    assert ["".join(each.values[cell] for cell in cells) for each in scores if each.sure] == [stars] * bool(stars)
+    assert not any(each.sure for section in found.sections for each in section.choices if each.ours == "polarity")
