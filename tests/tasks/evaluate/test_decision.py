@@ -97,11 +97,11 @@ def test_gain_that_a_text_may_have_too_is_no_better_and_never_promotes() -> None
 
 def test_gate_corrects_for_the_tasks_of_the_table() -> None:
     """With p .02 a gain is shown of one task, and not of one of three, though the others are not learned."""
-    idle: list[TaskName] = ["sentiment", "churn"]
-    equal = [pair for task in idle for pair in on(task, pairs(0.4))]
+    unlearned = TaskClaim({}, (Floor("accuracy", 0.5, 0.3, 0.3),))
+    claims: dict[TaskName, TaskClaim] = {"push": TaskClaim(), "sentiment": unlearned, "churn": unlearned}
+    equal = [pair for task in claims if task != "push" for pair in on(task, pairs(0.4))]
     gained = scores("push", [0.511 + 0.01 * (number * 7 % 11 - 5) for number in range(40)])
     scored = {"base": [*on("push", scores("push", [0.5] * 40)), *equal], "tuned": [*on("push", gained), *equal]}
-    claims = {"push": TaskClaim(), **dict.fromkeys(idle, TaskClaim({}, (Floor("accuracy", 0.5, 0.3, 0.3),)))}
     decision = Evidence(claims, 0).decide(scored, 0.05, against).comparison
     assert decision.tasks["push"].p_signflip < 0.05 < decision.tasks["push"].p_holm
     assert decision.gate.verdict == "hold"
