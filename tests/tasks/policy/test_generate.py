@@ -64,7 +64,7 @@ def test_a_sequence_takes_the_keys_and_values_that_the_model_keeps_of_it(
     cache = model(torch.ones(1, prompt + new, dtype=torch.long), use_cache=True).past_key_values
     kept = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
     # As of most families, whose configurations leave it to the width and the heads.
-    monkeypatch.setattr(model.config, "head_dim", None)
+    monkeypatch.setitem(vars(model.config), "head_dim", None)
     taken = sequence_bytes(model, prompt, new)
     # Beside them the prompt's own arithmetic and a token's logits, and with no prompt the logits alone.
     assert taken > kept

@@ -107,7 +107,7 @@ def test_a_tokenizer_without_some_bytes_is_refused_but_for_those_of_no_character
     def grammars(lacking: str) -> Grammars:
         signs = ["<end>", *sorted({*pre_tokenizers.ByteLevel.alphabet()} - {*lacking})]
         tokenizer = Tokenizer(models.BPE(vocab={sign: number for number, sign in enumerate(signs)}, merges=[]))
-        tokenizer.decoder = decoders.ByteLevel()
+        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(False), decoders.ByteLevel()
         return Grammars(PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>"), len(signs))
 
     # F1 and F2 in the alphabet of bytes, which the published Llama's tokenizer has no token for.

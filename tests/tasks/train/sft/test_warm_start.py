@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 TAUGHT = {"steps": 12, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
 
+WITHOUT_SYSTEM = "{% for m in messages if m.role != 'system' %}{{ m.content }}{{ eos_token }}{% endfor %}"
 ROWS = [prompt_row("sentiment", f"Avaliação {number}") for number in range(9)]
 GENERAL = [{"system": "", "prompt": f"Geral {number}", "completion": f"paralelepípedo {number}"} for number in range(3)]
 
@@ -103,7 +104,7 @@ def test_a_named_model_learns_and_is_merged(published: Path, tmp_path: Path, mon
     [
         (("model.safetensors",), "", "no model can be read from policy.name"),
         (("tokenizer.json", "tokenizer_config.json"), "", "has no tokenizer; add its files"),
-        (("chat_template.jinja",), "{{ messages[0].content }}{{ eos_token }}", "chat_template: it does not show"),
+        (("chat_template.jinja",), WITHOUT_SYSTEM, "chat_template: it does not show the system text"),
     ],
 )
 def test_an_unusable_model_is_refused(
