@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +12,7 @@ from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.page import draw, escaped, markdown, markdown_template, render
-from tasks.evaluate.report.sentences import warnings_of, when_margin_was_set
+from tasks.evaluate.report.sentences import headline, warnings_of, when_margin_was_set
 from tests.page_elements import PageElements
 from tests.tasks.evaluate.small_comparison import HOSTILE, background, comparison
 
