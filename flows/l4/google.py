@@ -6,22 +6,17 @@ from typing import Any, Final
 
 from requests import RequestException
 
-from flows.l4.service import SignedOut, Unreachable
+from flows.l4.service import Unreachable
 from schemas.errors import InputError
 
 SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 PROJECT_VARIABLE: Final = "GOOGLE_CLOUD_PROJECT"
 SECONDS_TO_ANSWER: Final = 60.0
 SIGN_IN: Final = "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS"
-_UNANSWERED: Final = frozenset({408, 429})
 
 
 class Missing(InputError):
     """Google has nothing of that name."""
-
-
-class NoQuota(InputError):
-    """Google refuses, for the project may not have that much."""
 
 
 class Google:
@@ -55,20 +50,18 @@ class Google:
         try:
             credentials, project = default(scopes=[SCOPE])
         except DefaultCredentialsError:
-            raise SignedOut(f"no Google credentials are found; {SIGN_IN}") from None
+            raise InputError(f"no Google credentials are found; {SIGN_IN}") from None
         return AuthorizedSession(credentials), project
 
     def ask(self, method: str, url: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
         """Return the answer's JSON.
 
         Raises:
-            SignedOut: The credentials are missing, wrong or expired.
             Missing: There is nothing of that name.
-            NoQuota: The project may not have it.
-            InputError: Another refusal, in Google's words.
+            InputError: Another refusal, in Google's words, as of missing or expired credentials or for want of a quota.
             Unreachable: No answer, or none of Google's; a request that changes something may have been carried out.
         """
-        from google.auth.exceptions import GoogleAuthError, RefreshError, TransportError  # noqa: PLC0415 - as above
+        from google.auth.exceptions import GoogleAuthError, TransportError  # noqa: PLC0415 - as above
 
         host = url.split("/")[2]
         try:
@@ -76,20 +69,20 @@ class Google:
             document = answer.json()
         except (TransportError, RequestException, ValueError) as error:
             raise Unreachable(f"{host} does not answer ({type(error).__name__})") from None
-        except (RefreshError, GoogleAuthError) as error:
+        except GoogleAuthError as error:
             reason = str(error.args[0] if error.args else error).partition("\n")[0]
-            raise SignedOut(f"Google's credentials are not accepted any more ({reason}); {SIGN_IN}") from None
+            raise InputError(f"Google's credentials are not accepted any more ({reason}); {SIGN_IN}") from None
         if answer.ok:
             return document
         fault = document.get("error", {}) if isinstance(document, dict) else {}
         message = (fault.get("message") if isinstance(fault, dict) else None) or answer.reason
         said = f"{host} says: {str(message).partition(chr(10))[0].rstrip('.')}"
         if answer.status_code == 429 and "quota" in said.lower():
-            raise NoQuota(f"{said}; ask for the quota in the console under IAM & Admin, Quotas")
-        if answer.status_code >= 500 or answer.status_code in _UNANSWERED:
+            raise InputError(f"{said}; ask for the quota in the console under IAM & Admin, Quotas")
+        if answer.status_code >= 500 or answer.status_code in {408, 429}:
             raise Unreachable(f"{host} does not answer (HTTP {answer.status_code})")
         if answer.status_code == 401:
-            raise SignedOut(f"{said}; {SIGN_IN}")
+            raise InputError(f"{said}; {SIGN_IN}")
         if answer.status_code == 404:
             raise Missing(f"{said}; correct the name")
         raise InputError(f"{said} (HTTP {answer.status_code}); give the account what it lacks, and run it again")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
-from schemas.errors import InputError, TucanoError
+from schemas.errors import TucanoError
 
 State = Literal["waiting", "running", "done", "preempted", "no machine", "failed", "stopped"]
 """Of a run: it waits for a machine, works, or ended, and how."""
@@ -26,10 +26,6 @@ class Run:
 
 class Unreachable(TucanoError):
     """A service does not answer, and nothing is known of the job."""
-
-
-class SignedOut(InputError):
-    """A service does not accept the credentials, or not any more."""
 
 
 class Service(Protocol):

@@ -158,7 +158,10 @@ class Vertex:
 
     def look(self, run: Run) -> Run:
         """Ask for it."""
-        return _run(self._google.ask("GET", _url(run.name)))
+        try:
+            return _run(self._google.ask("GET", _url(run.name)))
+        except Missing:
+            return Run(run.name, "stopped", "it was deleted")
 
     def stop(self, run: Run) -> None:
         """Cancel it; its machine goes soon after."""

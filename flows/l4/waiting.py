@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from flows.l4.job import Job, read_ending, require_claim
-from flows.l4.service import UNDER_WAY, Run, Service, SignedOut, Unreachable
+from flows.l4.service import UNDER_WAY, Run, Service, Unreachable
 from flows.runtime.console import say, stage_progress, warn
 from flows.stages.remote import SECONDS_OF_SILENCE, Exchange
 from schemas.errors import InputError, Interrupted, TucanoError
@@ -38,6 +38,8 @@ class Waiting:
     lease: Lease
     runs: dict[str, Run] = field(default_factory=dict)
     """Each run of the job that was started or found, as it was last."""
+    is_paid: bool = False
+    """Whether a run may be under way."""
     waits_since: float = field(default_factory=time.monotonic)
     """When the run under way began to wait for a machine, or was last at work."""
 
@@ -49,7 +51,7 @@ class Waiting:
             while self._missing():
                 require_claim(self.lease)
                 run = self._patiently(self._found_or_started if run is None else partial(self.service.look, run))
-                self.runs[run.name] = run
+                self.runs[run.name], self.is_paid = run, run.state in UNDER_WAY
                 report(*self._progress(run))
                 if run.state in UNDER_WAY:
                     run = self._in_time(run)
@@ -71,13 +73,18 @@ class Waiting:
     def _found_or_started(self) -> Run:
         """Return the job's run that is under way, started here if there is none, and end any other."""
         found = self.service.find(self.job.id)
+        self.is_paid = bool(found)
         for more in found[1:]:
             warn(f"{more.name} is a second run of the same job, and is ended", "job")
             self._stop(more)
         if found:
             say(f"job: {found[0].name} is under way already")
             return found[0]
-        run = self.service.start(self.job.id)
+        try:
+            run = self.service.start(self.job.id)
+        except Unreachable:
+            self.is_paid = True
+            raise
         say(f"job: started {run.name} on {self.service.place}; {self.service.log_of(run)}")
         self.waits_since = time.monotonic()
         return run
@@ -90,7 +97,8 @@ class Waiting:
             return run
         why = f"no machine within {self.service.patience / 60:.0f} minutes"
         self._stop(run)
-        self.runs[run.name] = gone = Run(run.name, "no machine", why)
+        gone = Run(run.name, "no machine", why)
+        self.runs[run.name], self.is_paid = gone, False
         self._require_chance(gone, 0)
         return None
 
@@ -177,8 +185,8 @@ class Waiting:
                     raise Interrupted(f"{error}; the job goes on: run the same command again to find it") from None
                 time.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
-            except SignedOut as error:
-                if not self.runs:
+            except InputError as error:
+                if not self.is_paid:
                     raise
                 raise Interrupted(f"{error}; the job goes on meanwhile: then run the same command again") from None
             else:

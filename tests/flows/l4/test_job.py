@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from pydantic import ValidationError
 
 from flows import remote
 from flows.cli.l4 import JOB, TrainedByJob
@@ -72,8 +71,6 @@ def test_the_id_is_of_what_is_trained_alone(tmp_path: Path, given: Results) -> N
 def test_a_job_of_another_version_is_refused(tmp_path: Path) -> None:
     shared = SharedArtifacts(str(tmp_path))
     shared.leave("l4-0", b'{"config": {}}')
-    with pytest.raises(ValidationError):
-        Job.model_validate_json(shared.note("l4-0") or b"")
     with pytest.raises(InputError, match="of another version of this program"):
         read_job(shared, "0")
 

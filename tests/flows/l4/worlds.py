@@ -93,8 +93,8 @@ class Cloud:
     """What each job in turn is at each look."""
     location: str = "EUROPE-WEST4"
     tags: tuple[str, ...] = (COMMIT,)
-    faults: list[int] = field(default_factory=list)
-    """Statuses of the next answers; 0 is a page of a proxy, -1 one after the request was carried out."""
+    faults: list[int | None] = field(default_factory=list)
+    """Statuses of the next answers; 0 is a page of a proxy, -1 one after the request was carried out, None no fault."""
     has_quota: bool = True
     """Where not, a job is refused when it is created, too."""
     seen: Callable[[dict[str, Any]], None] = lambda _: None

@@ -152,8 +152,7 @@ def test_the_merged_policy_is_compared_with_the_base_as_served(world: World, chi
     assert found["known_to_base"] == KNOWN
     assert found["overall"]["mean_difference"] > 0
     assert stages["evaluate"].record.inputs["merge-tuned"] == stages["merge-tuned"].record.sha256
-    text = (stages["evaluate"].path / "report.md").read_text(encoding="utf-8")
-    assert "not quantized" in text
+    assert "not quantized" in (stages["evaluate"].path / "report.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.integration

@@ -1,0 +1,1 @@
+"""Tests of `tucano l4` where it has a job train."""
