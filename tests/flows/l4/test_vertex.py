@@ -131,13 +131,11 @@ def test_a_network_that_is_away_for_ten_minutes_is_waited_for(
     slept = [0.0]
     monkeypatch.setattr(waiting, "time", SimpleNamespace(sleep=slept.append, monotonic=lambda: sum(slept)))
     monkeypatch.setattr(waiting, "SECONDS_BETWEEN_LOOKS", 30.0)
-    cloud.seen = lambda _: cloud.faults.extend([0, *[503] * 13]) if len(cloud.requests) < 4 else None
+    cloud.seen = lambda _: cloud.faults.extend([0, 429, *[503] * 12]) if len(cloud.requests) < 4 else None
     rented.wait(service())
-    assert sum(slept) > 600
-    assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
+    assert (sum(slept) > 600, len(cloud.jobs), rented.fetched) == (True, 1, BOTH)
     said = capsys.readouterr().err
-    assert said.count("does not answer") == 1
-    assert "answers again" in said
+    assert (said.count("does not answer"), said.count("answers again")) == (1, 1)
 
 
 def test_a_network_that_stays_away_leaves_the_job_to_be_found(
@@ -153,7 +151,7 @@ def test_a_network_that_stays_away_leaves_the_job_to_be_found(
     assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
 
 
-@pytest.mark.parametrize("status", [401, 403, 429], ids=["expired", "a role was taken", "too many requests"])
+@pytest.mark.parametrize("status", [401, 403], ids=["expired", "a role was taken"])
 def test_a_refusal_in_the_middle_ends_no_job(rented: Rented, cloud: Cloud, service: Make, status: int) -> None:
     cloud.seen = lambda _: cloud.faults.append(status)
     with pytest.raises(Interrupted, match="the job goes on meanwhile: then run the same command again"):
@@ -196,8 +194,9 @@ def test_a_second_run_of_a_job_is_ended_at_once(rented: Rented, cloud: Cloud, se
 
 
 def test_an_image_of_other_code_and_a_bucket_elsewhere_are_refused(cloud: Cloud, service: Make) -> None:
-    with pytest.raises(InputError, match="is of latest, and this code of commit 0123456789ab"):
-        service(image="europe-west4-docker.pkg.dev/shop/tucano/worker-l4:latest").check()
+    for tag in ("latest", "fedcba9876543210"):
+        with pytest.raises(InputError, match=f"is of {tag}, and this code of commit 0123456789ab"):
+            service(image=f"europe-west4-docker.pkg.dev/shop/tucano/worker-l4:{tag}").check()
     cloud.tags = ()
     with pytest.raises(InputError, match=r"the registry has no image .*; build it from this commit"):
         service().check()

@@ -112,7 +112,8 @@ class Cloud:
             if not self.has_quota and method == "POST":
                 fault = 429
             if fault is not None and fault > 0:
-                return Reply(json.dumps({"error": {"message": "quota metrics exceed quota limits"}}).encode(), fault)
+                said = "wait a little" if self.has_quota else "quota metrics exceed quota limits"
+                return Reply(json.dumps({"error": {"message": said}}).encode(), fault)
             answer = self._answer(method, asked.path, asked.query, body) if fault != 0 else None
             self.most_at_once = max(self.most_at_once, sum(job["state"] in UNDER_WAY for job in self.jobs))
             if fault is not None:
