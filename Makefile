@@ -156,7 +156,7 @@ demo: $(READY)  ## Write the page of completions of the shipped example run, and
 
 # Without make's own variables, or the inner make would say which folder it enters.
 recording: $(READY)  ## Run the local profile in minutes, and keep it as the shipped run: data/example_run.* and docs/demo.svg.
-	env -u MAKEFLAGS -u MAKELEVEL $(BIN)/python -m tasks.demo.record
+	env -u MAKEFLAGS -u MAKELEVEL $(BIN)/python -m tasks.demo.recording
 	$(BIN)/python -m tasks.demo
 
 docs: $(DEVELOPER)  ## Build the pages as a site in build/site, which asks no other server for anything.

@@ -10,7 +10,6 @@ from flows.retrain import retrain
 from flows.runtime.console import say
 from flows.runtime.session import mlflow_store
 from flows.stages.forget import (
-    clean_logs,
     look,
     made_again,
     made_anew,
@@ -19,9 +18,9 @@ from flows.stages.forget import (
     refuse_removal_alone,
     remove,
     replace_prompts,
-    require_logs,
     to_do,
 )
+from flows.stages.forget_places import clean_logs, require_logs
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.erase.find import AskedKind

@@ -59,7 +59,7 @@ def stream_lines(
                 except ValueError as error:
                     raise InputError(f"{what} {path}: line {number}: {_explain(error, model)}") from None
     except OSError as error:
-        raise InputError(f"{what} {path} cannot be read: {error.strerror}") from None
+        raise InputError(f"{what} {path} cannot be read ({error.strerror}); name another file") from None
     if number == blank:
         raise InputError(f"{what} {path} is empty; it needs one JSON object a line")
 
@@ -72,7 +72,7 @@ def _explain(error: ValueError, model: type[BaseModel]) -> str:
     fault = error.errors(include_url=False, include_input=False)[0]
     if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
         return f"{shown_place(fault['loc'])} is no key of it; the keys are {', '.join(model.model_fields)}"
-    return first_fault(error)
+    return first_fault(error) + ("; write one JSON object a line" if fault["type"] == "json_invalid" else "")
 
 
 def _beginning(lines: BinaryIO, size: int | None) -> Iterator[bytes]:

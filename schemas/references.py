@@ -51,6 +51,7 @@ class ExtractionReference(Reference):
 
     rating: Stars | None
     fields: ExtractionFields | None
+    complaint_words: str | None = None
 
 
 class SqlReference(Reference):
@@ -83,6 +84,7 @@ class ChurnReference(Reference):
     """The shopper's true outcome: left or not."""
 
     churn: bool | None
+    profile: dict[str, str] | None = None
 
 
 REFERENCES: Final[Mapping[TaskName, type[Reference]]] = {
@@ -113,10 +115,6 @@ ASKED_FIELDS: Final[Mapping[TaskName, tuple[str, ...]]] = {
     "sentiment": ("polarity", "score"),
 }
 """The fields that people are asked for, by task, in the order of the questions."""
-_UNKNOWN: Final[Mapping[AskedTask, Mapping[str, Any]]] = {
-    "extraction": {"rating": None, "fields": None},
-    "sentiment": {"polarity": None, "score": None},
-}
 
 
 class GivenReference(BaseModel):
@@ -136,7 +134,7 @@ class GivenReference(BaseModel):
         if not self.reference.keys() <= set(known):
             raise ValueError(f"reference has a key that nobody is asked for; of {self.task} it has {', '.join(known)}")
         try:
-            check_reference(self.task, {**_UNKNOWN[self.task], **self.reference})
+            check_reference(self.task, dict.fromkeys(REFERENCES[self.task].model_fields) | self.reference)
         except ValidationError as error:
             # The error's own message would repeat what is there.
             raise ValueError(f"reference: {first_fault(error)}") from None

@@ -22,18 +22,18 @@ def read(text: str) -> dict[str, int]:
 
 
 BUDGETS: Final = read((REPOSITORY / FILE).read_text(encoding="utf-8"))
-ROOMS: Final = {name.removeprefix("lines ") for name in BUDGETS if name.startswith("lines ")}
+ROOMS: Final = {Path(name.removeprefix("lines ")) for name in BUDGETS if name.startswith("lines ")}
 
 
 def room_of(path: Path) -> str:
-    """Return the closest room around a file."""
-    return next((str(parent) for parent in path.parents if str(parent) in ROOMS), f"no room for {path}")
+    """Return the closest room around a file, which may be a room of its own."""
+    return next((str(room) for room in (path.with_suffix(""), *path.parents) if room in ROOMS), f"no room for {path}")
 
 
 def sizes() -> Counter[str]:
     """Count lines of Python by room, direct dependencies, and characters of documentation."""
     found = Counter[str]()
-    for folder in {room.split("/")[0] for room in ROOMS}:
+    for folder in {room.parts[0] for room in ROOMS}:
         for path in (REPOSITORY / folder).rglob("*.py"):
             found[f"lines {room_of(path.relative_to(REPOSITORY))}"] += len(path.read_bytes().splitlines())
     for page in (*(REPOSITORY / "docs").rglob("*.md"), *REPOSITORY.glob("README*.md")):

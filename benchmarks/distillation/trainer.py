@@ -24,22 +24,19 @@ from tasks.policy.guidance import Sampled, keys_of
 from tasks.policy.load import load_base, load_policy
 from tasks.train.backend.packed import ANY_MASK, PackedRow, Parts, parts_of, takes_packed_rows
 
-MOST_STEPS: Final = 4
+MAX_STEPS_RATIO: Final = 4
 """Times the recipe's steps, for a student whose answers are short."""
 
 
 class CpuDistillationTrainer(DistillationTrainer):  # type: ignore[misc]
     """TRL's trainer, which draws by our engine and computes its loss in plain torch."""
 
-    def __init__(self, **named: Any) -> None:
+    def __init__(self, budget: int, **named: Any) -> None:
+        """End the training with the step that samples the last token of the budget; the others are TRL's."""
         super().__init__(**named)
         if not (takes_packed_rows(self.model) and takes_packed_rows(self.teacher_model)):
             raise ValueError("the loss is computed on packed rows, which one of both models does not take")
-
-    sampled_tokens = 0
-    """Tokens of all completions so far."""
-    budget = 0
-    """Tokens after which the training ends, with the step that samples the last of them."""
+        self.budget, self.sampled_tokens = budget, 0
 
     def _generate_single_turn(self, prompt_ids: list[list[int]], *_: Any, **__: Any) -> list[list[int]]:
         """Draw a completion of each prompt; an answer depends on the seed, the step and its prompt."""
@@ -58,7 +55,7 @@ class CpuDistillationTrainer(DistillationTrainer):  # type: ignore[misc]
         """Return the reverse KL divergence of a token, the sum of the student's entropies, and the number of tokens."""
         ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
         mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
-        given = _packed(parts_of(ids, mask, inputs["completion_ids"].shape[1]), self._tokenizer.eos_token_id)
+        given = _packed_inputs(parts_of(ids, mask, inputs["completion_ids"].shape[1]), self._tokenizer.eos_token_id)
 
         def log_probabilities(model: Any) -> Tensor:
             """Return those of every token of the vocabulary at each place of the completions, (tokens, vocabulary)."""
@@ -73,7 +70,7 @@ class CpuDistillationTrainer(DistillationTrainer):  # type: ignore[misc]
         return divergence, entropy, inputs["completion_mask"].sum()
 
 
-def _packed(parts: Sequence[Parts], end: int) -> dict[str, Any]:
+def _packed_inputs(parts: Sequence[Parts], end: int) -> dict[str, Any]:
     """Return prompts and completions as one row, in which the system's turn of a task stands once."""
     turns = [prompt.index(end) + 1 for prompt, _ in parts]
     apart = [(prompt[:turn], prompt[turn:] + own) for (prompt, own), turn in zip(parts, turns, strict=True)]
@@ -107,11 +104,12 @@ def distilled(
 
     recipe = job.recipe
     trainer = CpuDistillationTrainer(
+        tokens,
         teacher_model=load_policy(teacher.base, None if teacher.arm == "sft" else teacher.adapter, four_bit=False),
         args=DistillationConfig(
             output_dir=str(work),
             seed=job.seed,
-            max_steps=MOST_STEPS * recipe.max_steps,
+            max_steps=MAX_STEPS_RATIO * recipe.max_steps,
             per_device_train_batch_size=recipe.completions_per_step,
             max_completion_length=recipe.max_completion_tokens,
             temperature=recipe.temperature,
@@ -128,5 +126,4 @@ def distilled(
         train_dataset=Dataset.from_list([{"prompt": as_messages(row.system, row.prompt)} for row in rows]),
         **named(load_base(job.base, four_bit=recipe.load_in_4bit), tokenizer, recipe),
     )
-    trainer.budget = tokens
     return trainer, lambda: trainer.sampled_tokens

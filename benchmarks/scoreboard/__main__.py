@@ -32,7 +32,7 @@ RUNGS: Final = {
     "tuned": "GRPO",
     "bag-of-words": "bag of words",
 }
-"""What is shown of a run, by its name there."""
+"""Shown names of a run's rungs, by their names in the run."""
 LADDERS: Final = {"local": "training", "real": "training_real"}
 """Kept results of the ladder, by the profile that it extends."""
 ARMS: Final = {"sft": "sft", "rft": "rft", "ours": "GRPO"}
@@ -91,8 +91,7 @@ def _rows_of_run(profile: str, config: Config, answered: Mapping[str, Any]) -> I
     # Without steps of GRPO the policy is the one after fine-tuning.
     rungs = RUNGS if config.train.max_steps else {**RUNGS, "tuned": "sft", "sft": ""}
     for rung, name in rungs.items():
-        if name and rung in found:
-            cells = {task: (means.reward, means.truth) for task, means in found[rung].items()}
+        if name and (cells := found.get(rung)):
             yield [profile if rung == "base" else "", name, *_cells(cells, whole=cells.keys() == tasks)]
 
 

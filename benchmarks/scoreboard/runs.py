@@ -7,14 +7,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
-from schemas.disk import file_sha256
+from schemas.disk import file_sha256, scratch_folder
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.progress import silent
@@ -22,7 +21,7 @@ from schemas.tables.prompts import read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.demo.record import rows_of
+from tasks.demo.recording import rows_of
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.ground_truth import truth_of
 from tasks.policy.published import digests
@@ -41,9 +40,9 @@ class Run(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     overrides: tuple[str, ...]
-    """What was set over the profile, such as `train.max_steps=10`."""
+    """Settings over the profile, such as `train.max_steps=10`."""
     answers_sha256: str
-    """Of the file with the rows of its page of completions."""
+    """Digest of the file with the rows of its page of completions."""
     weights: str
     """The published model's identity."""
     settings: str
@@ -132,10 +131,10 @@ def rescored(config: Config, rows: Mapping[str, Any]) -> ByRung:
     if config.synthesize.source != "simulated":
         raise InputError("the run is of a shop's own data, which cannot be made again here; use `tucano compare`")
     answers, texts = rows["answers"], rows["texts"]
-    with TemporaryDirectory() as folder:
-        synthesize.run(config.synthesize, config.seed, Path(folder), silent)
-        known = {row.prompt_id: row for row in read_prompts(Path(folder) / PROMPTS_FILE)}
-        databases = Databases.open(Path(folder) / "store")
+    with scratch_folder() as folder:
+        synthesize.run(config.synthesize, config.seed, folder, silent)
+        known = {row.prompt_id: row for row in read_prompts(folder / PROMPTS_FILE)}
+        databases = Databases.open(folder / "store")
         by_rung: dict[str, list[Rollout]] = defaultdict(list)
         for model, prompt, text in zip(answers["model"], answers["prompt"], answers["text"], strict=True):
             row = known.get(rows["prompts"]["id"][prompt])

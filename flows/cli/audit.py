@@ -102,7 +102,7 @@ def check(
     with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress, spoken(config.language):
         audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, progress)
         parts = [*_audited(audit), f"{worded('report')}: {report / REPORT_PAGE}"]
-    show(audit.report(), parts, as_json=as_json, language=config.language)
+    show(audit.report(), parts, as_json=as_json)
     if not audit.gate.passed:
         raise typer.Exit(3)
 

@@ -237,7 +237,7 @@ def monitor(
     document = {**monitored.found, **made, "silence": monitored.silence and monitored.silence.reason}
     with spoken(config.language, config.workers.reais_per_dollar):
         parts = [*monitored_parts(monitored), f"{worded('report')}: {folder / REPORT_PAGE}"]
-    show(document, parts, as_json=as_json, language=config.language)
+    show(document, parts, as_json=as_json)
     if monitored.reasons:
         raise typer.Exit(3)
 

@@ -89,13 +89,8 @@ def verify(
     if not rows and step is not None:
         raise InputError(f"{mirror} has no checkpoint of step {step}; list them with: tucano checkpoints list {mirror}")
     damaged = [row for row in rows if row["problem"]]
-    tables = [
-        Table(
-            f"training {name}", [{**row, "verdict": row["problem"] or "whole"} for row in found], "step fencing verdict"
-        )
-        for name, found in checked.items()
-        if found
-    ]
+    judged = {name: [{**row, "verdict": row["problem"] or "whole"} for row in found] for name, found in checked.items()}
+    tables = [Table(f"training {name}", found, "step fencing verdict") for name, found in judged.items() if found]
     document = {"mirror": mirror, "whole": not damaged, "trainings": checked}
     show(document, tables if checked else [f"{mirror} {EMPTY}"], as_json=as_json)
     if damaged:

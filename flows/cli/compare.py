@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.result import Table, new_folder, show
-from flows.cli.tucano import UNDONE, Json, chosen_language
+from flows.cli.tucano import UNDONE, Json
 from flows.runtime.console import stage_progress
+from flows.runtime.language import run_language
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import BASELINES, TRUTH_LOSS
-from schemas.config.section import Language
 from schemas.disk import file_sha256
 from schemas.errors import InputError
 from schemas.tasks import SpecName
@@ -40,10 +40,8 @@ def score(
         result = score_file(rollouts, spec, store, out, progress, metrics=metrics)
     title = f"{result['rollouts']} rollouts, spec {result['spec']}, reward version {result['reward_version'][:12]}"
     parts: list[str | Table] = [Table(title, result["tasks"], "task=name rollouts=n reward components")]
-    if metrics:
-        parts.append(Table("Ground truth (no reward)", result["tasks"], "task=name metrics"))
-    if out is not None:
-        parts.append(f"scored: {out}")
+    parts += [Table("Ground truth (no reward)", result["tasks"], "task=name metrics")] * metrics
+    parts += [] if out is None else [f"scored: {out}"]
     show(result, parts, as_json=as_json)
 
 
@@ -58,13 +56,12 @@ def compare(
 ) -> None:
     """Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held."""
     settings = {"margin": margin, "resamples": resamples, "seed": seed, "truth_loss": TRUTH_LOSS}
-    language: Language = chosen_language() or "en"
-    with interruptible(UNDONE), spoken(language):
+    with interruptible(UNDONE), spoken(run_language()):
         _refuse(base, tuned)
         comparison = _compare(base, tuned, report, **settings)
         parts = [f"{worded(comparison.gate.verdict)}: {headline(comparison)}", *report_parts(comparison.report())]
         parts += [] if report is None else [f"{worded('report')}: {report / REPORT_PAGE}"]
-    show(comparison.report(), parts, as_json=as_json, language=language)
+    show(comparison.report(), parts, as_json=as_json)
     if comparison.gate.verdict != "promote":
         raise typer.Exit(3)
 

@@ -96,9 +96,7 @@ def _by_options(count: int | None, mix: str, section: Mapping[str, Any], overrid
 
 def _synthesized(summary: PromptsSummary) -> Table:
     """Return how many prompts each task has, by their source."""
-    counts = {"made": summary.made}
-    if summary.served is not None:
-        counts["from_logs"] = summary.served
+    counts = {"made": summary.made} | ({} if summary.served is None else {"from_logs": summary.served})
     if summary.source == "files":
         sources = dict.fromkeys(source for by_source in summary.origins.values() for source in by_source)
         counts = {source: {task: by.get(source, 0) for task, by in summary.origins.items()} for source in sources}
@@ -109,7 +107,8 @@ def _synthesized(summary: PromptsSummary) -> Table:
         if asked
     ]
     by = "own" if summary.source == "files" else summary.source
-    return Table(f"Prompts by task, from {summary.store.orders} {by} orders", rows, " ".join(["task asked", *counts]))
+    made_from = f"{summary.store.orders} {by} orders" if summary.store.orders else "rows of own files"
+    return Table(f"Prompts by task, from {made_from}", rows, " ".join(["task asked_for=asked", *counts]))
 
 
 def curate(

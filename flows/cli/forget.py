@@ -41,11 +41,9 @@ def forget(
         _verify(config, verify, as_json=as_json)
         return
     existing_store(config, "nobody is known there")
-    if identifier is None:
-        return
-    if apply:
+    if identifier is not None and apply:
         _apply(config, identifier, kind, remove_only=remove_only, as_json=as_json)
-    else:
+    elif identifier is not None:
         with interruptible(LOOKED):
             _plan(config, identifier, kind, as_json=as_json)
 
@@ -109,8 +107,7 @@ def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: b
 
 
 def _verify(config: Config, report: Path, *, as_json: bool) -> None:
-    document = read_signed(report)
-    root = config.state.root
+    document, root = read_signed(report), config.state.root
     own = is_own(root, document)
     whose = f"the key of {root}" if own else f"a key that is not that of {root}: compare its fingerprint"
     found = {"whole": True, "own_key": own, "fingerprint": fingerprint(document)}

@@ -182,19 +182,16 @@ def show(
     if not is_step and len(what) < FEWEST_CHARACTERS:
         raise InputError(f"{what!r} is no step, and too short for a prompt's id; give {FEWEST_CHARACTERS} characters")
     if not is_step and task is not None:
-        raise InputError("--task goes with a step; a prompt is of one task")
+        raise InputError("--task goes with a step; a prompt is of one task, so leave it out")
     config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         from tasks.personal_data.scrub import scrub  # noqa: PLC0415 - half a second, which a refusal need not wait for
 
         run = newest_run(open_inventory(config), scrub)
-        if is_step:
-            rollouts = run.step(int(what), task)
-            document = {"step": int(what), "rollouts": rollouts}
-            show_result(document, _step_parts(what, rollouts, worst=worst), as_json=as_json)
-        else:
-            document = run.prompt(what)
-            show_result(document, _prompt_parts(document, worst=worst), as_json=as_json)
+        rollouts = run.step(int(what), task) if is_step else []
+        document = {"step": int(what), "rollouts": rollouts} if is_step else run.prompt(what)
+    parts = _step_parts(what, rollouts, worst=worst) if is_step else _prompt_parts(document, worst=worst)
+    show_result(document, parts, as_json=as_json)
 
 
 def _step_parts(step: str, rollouts: Sequence[Rollout], *, worst: bool) -> Iterator[str | Table]:

@@ -41,7 +41,7 @@ def propose(
     with interruptible(UNDONE), stage_progress("phrases") as progress:
 
         def told(system: str, text: str, number: int) -> str:
-            progress(number, openers.MOST_REQUESTS, "requests")
+            progress(number, openers.MAX_REQUESTS, "requests")
             return ask(system, text, number)
 
         kept, dropped = openers.propose(group, count, told)

@@ -22,8 +22,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from flows.runtime.console import COLUMNS, columns, console, wrapped
+from flows.runtime.language import in_language, run_language
 from flows.runtime.signals import interruptible
-from schemas.config.section import Language
 from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
@@ -37,7 +37,7 @@ COLOURS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("inconclusive", "non-inferior", "no better", "warning"), "yellow"),
     **dict.fromkeys(("hold", "worse", "not learned", "below floor", "collapsed", "refused", "fault"), "red"),
 }
-"""Of verdicts, on a terminal without NO_COLOR."""
+"""Colours of verdicts, on a terminal without NO_COLOR."""
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
 
@@ -71,13 +71,13 @@ def facts(title: str, document: Mapping[str, Any]) -> Table:
     return Table(title, rows, "fact value")
 
 
-def show(document: Any, parts: Iterable[str | Table], *, as_json: bool, language: Language = "en") -> None:
-    """Print a result in a language: its sentences and tables, or with --json the document, and the others on stderr."""
+def show(document: Any, parts: Iterable[str | Table], *, as_json: bool) -> None:
+    """Print a result in the run's language: its sentences and tables, or with --json the document, these on stderr."""
     width = None if sys.stdout.isatty() else COLUMNS
     target = console if as_json else Console(highlight=False, emoji=False, width=width)
-    with spoken(language):
+    with spoken(run_language()):
         for part in parts:
-            text = Text(wrapped(worded(part.title) if isinstance(part, Table) else part))
+            text = Text(wrapped(in_language(worded(part.title) if isinstance(part, Table) else part)))
             for verdict, colour in COLOURS.items():
                 text.highlight_regex(rf"^{worded(verdict)}(?=:)|(?<= ){worded(verdict)}$", colour)
             target.print(text, soft_wrap=True)
@@ -131,7 +131,7 @@ def _print_table(table: Table, target: Console) -> None:
             numbers = all(isinstance(value, int | float | None) for value in values)
             is_number = numbers or path.rpartition(".")[2] in UNITS
             texts |= set() if is_number else {len(shown)}
-            shown["" if heading == "name" else worded(re.sub("[_.]", " ", heading))] = values
+            shown["" if heading == "name" else in_language(worded(re.sub("[_.]", " ", heading)))] = values
     rows_shown = [[_as_cell(value) for value in row] for row in zip(*shown.values(), strict=True)]
     long = any("\n" in text.plain or len(text) > COLUMNS for row in rows_shown for text in row)
     drawn = RichTable(show_lines=long)

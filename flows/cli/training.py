@@ -71,7 +71,7 @@ def show_retraining(result: "Retraining", config: Config, given: Sequence[str], 
     with spoken(config.language):
         document["next"] = _next_steps(result, given, config.state.root)
         parts = [*retraining_parts(result, document)]
-    show(document, parts, as_json=as_json, language=config.language)
+    show(document, parts, as_json=as_json)
     if result.decision["verdict"] != "promote":
         raise typer.Exit(3)
 
@@ -137,7 +137,7 @@ def evaluate(
         document["next"] = _next_steps(result, given_options(profile, overrides, state), config.state.root)
         steps = _next_lines(result.report["gate"]["verdict"], document["next"])
         parts = [*report_parts(result.report), *_pages(result), *steps]
-    show(document, parts, as_json=as_json, language=config.language)
+    show(document, parts, as_json=as_json)
     if result.report["gate"]["verdict"] != "promote":
         raise typer.Exit(3)
 
@@ -170,7 +170,7 @@ def train(
         Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
         Table(title, rewards, "seed task before chosen chosen_step"),
     ]
-    show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json, language=config.language)
+    show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json)
 
 
 def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 
+from flows.runtime.language import speak
 from flows.runtime.signals import handle_signals, interruptible
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.python_process import collect_rarely, safe_environment
@@ -50,7 +53,7 @@ class LazyCommands(TyperGroup):
 
 
 def _worded(texts: Mapping[str, str]) -> str:
-    return texts["pt" if os.environ.get(LANGUAGE_VARIABLE) == "pt" else "en"]
+    return texts[chosen_language() or "en"]
 
 
 def load(name: str) -> Any:
@@ -72,8 +75,8 @@ def group(name: str) -> typer.Typer:
 
 def polish(command: Any, name: str) -> Any:
     """Give a command and those in it the shared options and an example; its help leaves out that a flag is a truth."""
-    if name != ROOT:
-        command.params += _shared()
+    command.params += _shared()
+    command.help = _worded(COMMANDS[name]) if name in COMMANDS else command.help
     command.epilog = f"Example: {COMMANDS.get(name, TABLE)['example']}" if name else None
     for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP_OPTIONS))):
         if getattr(option, "is_flag", False):
@@ -85,7 +88,7 @@ def polish(command: Any, name: str) -> Any:
 
 @cache
 def _shared() -> list[Any]:
-    """Return the options that each command takes after its name as `tucano` takes them before."""
+    """Return the options that each command takes, after its name or before."""
     only = typer.Typer(add_completion=False)
 
     @only.command()
@@ -97,23 +100,18 @@ def _shared() -> list[Any]:
 UNDONE = "interrupted, and nothing was written; run the same command again"
 LOOKED = "interrupted, and nothing was changed; run the same command again"
 
-_chosen: "list[Language]" = []
-
 
 def chosen_language() -> "Language | None":
-    """Return the language that --language or TUCANO_LANGUAGE asks for in this run."""
-    return _chosen[-1] if _chosen else None
-
-
-def _choose(asked: Literal["en", "pt"] | None) -> None:
-    if asked is not None:
-        _chosen.append(asked)
+    """Return the language that --language or TUCANO_LANGUAGE asks for, before the words are checked."""
+    words = " ".join([f"--language={os.environ.get(LANGUAGE_VARIABLE)}", *sys.argv])
+    asked: list[Language] = re.findall(r"--language[= ](en|pt)\b", words)
+    return asked[-1] if asked else None
 
 
 RunLanguage = Annotated[
     Literal["en", "pt"] | None,
     typer.Option(
-        "--language", envvar=LANGUAGE_VARIABLE, callback=_choose, expose_value=False, help="Of results and reports."
+        "--language", envvar=LANGUAGE_VARIABLE, expose_value=False, help="Of what is printed, and of reports."
     ),
 ]
 
@@ -153,6 +151,7 @@ def configured(profile: str, overrides: Sequence[str], state: Path | None, *, ma
     spoken = [f'report.language="{language}"'] if (language := chosen_language()) else []
     config = load_config(profile, [*spoken, *overrides, *root], makes_prompts=makes_prompts)
     use_own(config.rewards.phrases)
+    speak(config.language)
     return config
 
 
@@ -178,7 +177,7 @@ Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_
 
 
 @app.callback()
-def root(context: typer.Context, version: Version = False, quiet: Quiet = False) -> None:  # noqa: ARG001 - options
+def root(context: typer.Context, version: Version = False) -> None:  # noqa: ARG001 - an option
     """Apply the options of every command; without one, say which four to begin with."""
     if context.invoked_subcommand is None:
         typer.echo(_worded(TABLE["first_screen"]))
@@ -188,19 +187,35 @@ def root(context: typer.Context, version: Version = False, quiet: Quiet = False)
 def main() -> None:
     """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
     collect_rarely()
-    _chosen.clear()
+    speak(chosen_language() or "en")
     # What libraries start inherits it: processes of multiprocessing, vLLM, pip.
     os.environ |= safe_environment()
     with handle_signals(_interrupt):
         try:
-            polish(typer.main.get_command(app), "tucano")()
+            ended = polish(typer.main.get_command(app), ROOT)(prog_name=ROOT, standalone_mode=False)
         except TucanoError as error:
             _end(error)
+        except TyperException as mistake:
+            _end(_refusal(mistake))
         except OSError as error:
             if error.errno not in DISK_ERRORS:
                 raise
-            place = error.filename or "a file"
-            _end(InputError(f"{place} cannot be used: {error.strerror}; fix that, and run the same command again"))
+            what = f"{error.filename or 'a file'} cannot be used: {error.strerror}"
+            _end(InputError(f"{what}; fix that, and run the same command again"))
+    sys.exit(ended or 0)
+
+
+def _refusal(mistake: TyperException) -> InputError:
+    """Return words that Typer refused as one sentence, with where the right ones stand."""
+    said = " ".join(mistake.format_message().split()).rstrip(".").replace("Value error, ", "")
+    if faults := getattr(mistake.__cause__, "errors", None):
+        # Pydantic's sentence has no value.
+        said = said.replace("Input should be", f"{faults()[0]['input']!r} should be").partition(", unable to")[0]
+    if not said:
+        # A group of commands without one of them has printed its help.
+        sys.exit(InputError.exit_code)
+    context = getattr(mistake, "ctx", None)
+    return InputError(f"{said}; see `{context.command_path if context else ROOT} --help`")
 
 
 def _interrupt(*_: object) -> None:
@@ -209,8 +224,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _end(error: TucanoError) -> None:
-    # `tucano --help` needs no more than Typer.
-    from flows.runtime.console import show  # noqa: PLC0415
+    from flows.runtime.console import show  # noqa: PLC0415 - `tucano --help` needs no more than Typer
 
     show(f"tucano: {error}")
     sys.exit(error.exit_code)

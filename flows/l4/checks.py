@@ -1,4 +1,4 @@
-"""What `tucano l4` refuses before anything is started: a mirror, a clock, a revision or code that would not do."""
+"""Checks of `tucano l4` before anything is started: the mirror, the clock, the revision and the code."""
 
 import shutil
 import subprocess
@@ -86,12 +86,12 @@ def require_tag(image: str, commit: str) -> None:
 
 def check_wheel(wheel: Path) -> None:
     """Refuse a wheel of other code than this."""
-    here = {str(path.relative_to(REPOSITORY)): path for folder in CODE for path in (REPOSITORY / folder).rglob("*.py")}
+    here = {str(path.relative_to(REPOSITORY)) for folder in CODE for path in (REPOSITORY / folder).rglob("*.py")}
     try:
         with zipfile.ZipFile(wheel) as archive:
             names = (name.removeprefix(f"{IN_A_WHEEL}/") for name in archive.namelist())
             there = {name for name in names if name.partition("/")[0] in CODE and not name.endswith("/")}
-            other = sorted(name for name in there | here.keys() if not _is_same(archive, name))
+            other = sorted(name for name in there | here if not _is_same(archive, name))
     except (OSError, zipfile.BadZipFile) as error:
         raise InputError(f"the wheel {wheel} cannot be read ({error}); build it with `pip wheel --no-deps .`") from None
     if other:

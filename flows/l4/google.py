@@ -1,6 +1,5 @@
 """Requests to Google's interfaces, by the account of this machine: the only module here that imports its libraries."""
 
-import os
 from functools import cached_property
 from typing import Any, Final
 
@@ -13,6 +12,8 @@ SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 PROJECT_VARIABLE: Final = "GOOGLE_CLOUD_PROJECT"
 SECONDS_TO_ANSWER: Final = 60.0
 SIGN_IN: Final = "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS"
+ASK_AGAIN: Final = frozenset({408, 429})
+"""Statuses below 500 after which the same request may be answered."""
 
 
 class Missing(InputError):
@@ -24,23 +25,18 @@ class Google:
 
     def __init__(self, project: str | None, session: Any = None) -> None:
         """Ask for a project, that of the credentials if none is named; a session is opened at the first request."""
-        self._project, self._given = project or os.environ.get(PROJECT_VARIABLE), session
+        self._named, self._given = project, session
 
     @property
     def project(self) -> str:
         """Id of the project."""
-        self._project = self._project or self._opened[1]
-        if not self._project:
+        if not (project := self._named or self._opened[1]):
             raise InputError(f"no Google project is named; give --project PROJECT, or set {PROJECT_VARIABLE}")
-        return self._project
-
-    @property
-    def named_project(self) -> str:
-        """Id of the project, or a word for it where that takes credentials."""
-        return self._project or "PROJECT"
+        return project
 
     @cached_property
     def _opened(self) -> tuple[Any, str | None]:
+        """The session, and the credentials' own project."""
         if self._given is not None:
             return self._given, None
         from google.auth import default  # noqa: PLC0415 - a quarter of a second
@@ -74,15 +70,16 @@ class Google:
             raise InputError(f"Google's credentials are not accepted any more ({reason}); {SIGN_IN}") from None
         if answer.ok:
             return document
-        fault = document.get("error", {}) if isinstance(document, dict) else {}
-        message = (fault.get("message") if isinstance(fault, dict) else None) or answer.reason
-        said = f"{host} says: {str(message).partition(chr(10))[0].rstrip('.')}"
-        if answer.status_code == 429 and "quota" in said.lower():
+        fault = document.get("error") if isinstance(document, dict) else None
+        message = fault.get("message") if isinstance(fault, dict) else None
+        said = f"{host} says: {str(message or answer.reason).partition(chr(10))[0].rstrip('.')}"
+        status = answer.status_code
+        if status == 429 and "quota" in said.lower():
             raise InputError(f"{said}; ask for the quota in the console under IAM & Admin, Quotas")
-        if answer.status_code >= 500 or answer.status_code in {408, 429}:
-            raise Unreachable(f"{host} does not answer (HTTP {answer.status_code})")
-        if answer.status_code == 401:
+        if status >= 500 or status in ASK_AGAIN:
+            raise Unreachable(f"{host} does not answer (HTTP {status})")
+        if status == 401:
             raise InputError(f"{said}; {SIGN_IN}")
-        if answer.status_code == 404:
+        if status == 404:
             raise Missing(f"{said}; correct the name")
-        raise InputError(f"{said} (HTTP {answer.status_code}); give the account what it lacks, and run it again")
+        raise InputError(f"{said} (HTTP {status}); give the account what it lacks, and run it again")

@@ -17,27 +17,17 @@ from flows.stages.runner import Results, Session
 from flows.stages.train import STAGE, seed_stage, training_name, training_seeds
 from schemas.config.config import Config
 from schemas.config.workers import WorkersConfig
-from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
+from schemas.errors import GateRefused, InputError, TucanoError
 from tasks.checkpoints.address import open_store
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.shared_artifacts import SharedArtifacts
 
 SECONDS_OF_A_CLAIM: Final = 60.0
-ENDINGS: Final[Mapping[int, type[TucanoError]]] = {each.exit_code: each for each in (GateRefused, InputError)}
-
-
-class Ending(BaseModel):
-    """The last sentence of a job that failed, which it leaves in the store."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    exit_code: int
-    sentence: str
-
-    @property
-    def error(self) -> TucanoError:
-        """The job's own error."""
-        return ENDINGS.get(self.exit_code, TucanoError)(f"the job ended: {self.sentence}")
+ENDINGS: Final[Mapping[str, type[TucanoError]]] = {str(each.exit_code): each for each in (GateRefused, InputError)}
+"""Errors that a job may end with, by exit code; all others are a `TucanoError`."""
+NOTE: Final = "l4-{}"
+ENDING_NOTE: Final = "l4-{}-ended"
+"""Names of a job's notes in the shared store: itself, and the exit code and sentence that it ended with."""
 
 
 class Job(BaseModel):
@@ -66,23 +56,21 @@ def make_job(config: Config, given: Results, *, folder: Path, interpreter: Path 
     """
     session, alone = Session(config), ChildPool(1)
     records = {role: result.record for role, result in given.items()}
-    seeds = training_seeds(config)
-    stages = [seed_stage(session, seed, given, alone, alone.run_child) for seed in seeds]
-    requests = [
-        request_for(stage, session, STAGE, records, what="training", seed=seed)
-        for seed, stage in zip(seeds, stages, strict=True)
-    ]
+    stages = {seed: seed_stage(session, seed, given, alone, alone.run_child) for seed in training_seeds(config)}
     # The job hands nothing over, and so needs no MLflow server that a bucket's other machines need.
     workers = WorkersConfig(**config.workers.model_dump(exclude={"training", "inference"}))
-    there = config_elsewhere(config.model_copy(update={"workers": workers}))
-    state = there.state.model_copy(update={"root": folder, "mlflow": mlflow})
-    rewards, train = there.rewards.model_copy(update={"phrases": None}), there.train
-    own = {"state": state, "rewards": rewards, "train": train.model_copy(update={"interpreter": interpreter})}
-    phrases = config.rewards.phrases
+    there, phrases = config_elsewhere(config.model_copy(update={"workers": workers})), config.rewards.phrases
+    own = {
+        "state": there.state.model_copy(update={"root": folder, "mlflow": mlflow}),
+        "rewards": there.rewards.model_copy(update={"phrases": folder / "phrases.toml" if phrases else None}),
+        "train": there.train.model_copy(update={"interpreter": interpreter}),
+    }
     return Job(
         config=there.model_copy(update=own),
-        requests=tuple(requests),
-        trainings=tuple(training_name(config, seed, stage.inputs) for seed, stage in zip(seeds, stages, strict=True)),
+        requests=tuple(
+            request_for(stage, session, STAGE, records, what="training", seed=seed) for seed, stage in stages.items()
+        ),
+        trainings=tuple(training_name(config, seed, stage.inputs) for seed, stage in stages.items()),
         phrases=None if phrases is None else phrases.read_text(encoding="utf-8"),
     )
 
@@ -90,18 +78,18 @@ def make_job(config: Config, given: Results, *, folder: Path, interpreter: Path 
 def post(job: Job, exchange: Exchange) -> None:
     """Leave the job in the shared store, with all that it starts from."""
     exchange.push({sha256 for request in job.requests for sha256 in request.artifacts.values()})
-    exchange.shared.leave(_note(job.id), job.model_dump_json().encode())
-    exchange.shared.leave(_ending_note(job.id), b"")
+    exchange.shared.leave(NOTE.format(job.id), job.model_dump_json().encode())
+    exchange.shared.leave(ENDING_NOTE.format(job.id), b"")
 
 
 def is_posted(job: Job, exchange: Exchange) -> bool:
     """Return whether the job was left before."""
-    return exchange.shared.note(_note(job.id)) is not None
+    return exchange.shared.note(NOTE.format(job.id)) is not None
 
 
 def read_job(shared: SharedArtifacts, job_id: str) -> Job:
     """Return a job that was left; InputError where there is none, or where its writer's code was another."""
-    text = shared.note(_note(job_id))
+    text = shared.note(NOTE.format(job_id))
     if text is None:
         raise InputError(f"the store has no job {job_id}; start it by `tucano l4`")
     try:
@@ -113,15 +101,14 @@ def read_job(shared: SharedArtifacts, job_id: str) -> Job:
 
 
 def leave_ending(shared: SharedArtifacts, job_id: str, error: TucanoError) -> None:
-    """Leave the sentence with which a job ends."""
-    ending = Ending(exit_code=error.exit_code, sentence=str(error))
-    shared.leave(_ending_note(job_id), ending.model_dump_json().encode())
+    """Leave the exit code and the sentence with which a job fails."""
+    shared.leave(ENDING_NOTE.format(job_id), f"{error.exit_code} {error}".encode())
 
 
-def read_ending(shared: SharedArtifacts, job: Job) -> Ending | None:
-    """Return the sentence with which a job ended; None where it left none."""
-    text = shared.note(_ending_note(job.id))
-    return Ending.model_validate_json(text) if text else None
+def read_ending(shared: SharedArtifacts, job: Job) -> TucanoError | None:
+    """Return the error with which a job failed; None where it left none."""
+    code, _, sentence = (shared.note(ENDING_NOTE.format(job.id)) or b"").decode().partition(" ")
+    return ENDINGS.get(code, TucanoError)(f"the job ended: {sentence}") if sentence else None
 
 
 @contextmanager
@@ -138,17 +125,3 @@ def claimed(job: Job, address: str) -> Iterator[Lease]:
         yield lease
     finally:
         lease.release()
-
-
-def require_claim(lease: Lease) -> None:
-    """End a wait that somebody else took over, as while this machine slept."""
-    if lease.lost.is_set():
-        raise Interrupted("another `tucano l4` has this job now; wait for its end, and run the same command again")
-
-
-def _note(job_id: str) -> str:
-    return f"l4-{job_id}"
-
-
-def _ending_note(job_id: str) -> str:
-    return f"l4-{job_id}-ended"

@@ -1,14 +1,15 @@
-"""What runs a job: a service that starts it on a machine with a card, says how it fares, and ends it."""
+"""Services that run a job: each starts it on a machine with a card, says how it fares, and ends it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from schemas.errors import TucanoError
 
 State = Literal["waiting", "running", "done", "preempted", "no machine", "failed", "stopped"]
-"""Of a run: it waits for a machine, works, or ended, and how."""
+"""A run waits for a machine, works, or ended, and how."""
 UNDER_WAY: Final = frozenset({"waiting", "running"})
 Machines = Literal["spot", "flex-start", "on-demand"]
 
@@ -20,8 +21,10 @@ class Run:
     name: str
     """As the service calls it."""
     state: State
-    why: str = ""
+    why: str
     """The service's own words."""
+    log: str
+    """A sentence on how people read what it prints, and how they end it."""
 
 
 class Unreachable(TucanoError):
@@ -29,23 +32,16 @@ class Unreachable(TucanoError):
 
 
 class Service(Protocol):
-    """Where a job runs. A question without an answer raises `Unreachable`, and what a user must mend `InputError`."""
+    """A place for a job. A question without an answer raises `Unreachable`, and what a user must fix `InputError`."""
 
-    @property
-    def place(self) -> str:
-        """Where it is, in words."""
-
-    @property
-    def folder(self) -> Path:
-        """A job's state on its machine."""
-
-    @property
-    def interpreter(self) -> Path | None:
-        """The trainer's Python there; None: the one that runs the job."""
-
-    @property
-    def patience(self) -> float:
-        """Seconds that a run may wait for a machine before the next place is tried."""
+    place: str
+    """Its name in sentences; it may change with `next_place`."""
+    folder: Path
+    """A job's state on its machine."""
+    interpreter: Path | None
+    """The trainer's Python there; None: the one that runs the job."""
+    patience: float = inf
+    """Seconds that a run may wait for a machine before the next place is tried."""
 
     def check(self) -> None:
         """Refuse what would end the job on its machine, before anything is started."""
@@ -67,9 +63,7 @@ class Service(Protocol):
 
     def next_place(self) -> bool:
         """Turn to the next place that may have a machine; False where all were tried."""
-
-    def log_of(self, run: Run) -> str:
-        """Return where people read what a run printed, and how they end it."""
+        return False
 
 
 def command(python: str, artifacts: str, job_id: str, folder: Path) -> list[str]:

@@ -5,11 +5,11 @@ The laptop may be interrupted, asleep or without a network at any time: the job 
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
 
-from flows.l4.job import Job, read_ending, require_claim
+from flows.l4.job import Job, read_ending
 from flows.l4.service import UNDER_WAY, Run, Service, Unreachable
 from flows.runtime.console import say, stage_progress, warn
 from flows.stages.remote import SECONDS_OF_SILENCE, Exchange
@@ -20,9 +20,9 @@ from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.manifest import parse_name
 
 SECONDS_BETWEEN_LOOKS: Final = 30.0
-LONGEST_PAUSE: Final = 60.0
+MAX_PAUSE: Final = 60.0
 """Seconds between two tries where nothing answers."""
-STARTS_IN_VAIN: Final = 3
+MAX_STARTS_IN_VAIN: Final = 3
 """Runs of a job after one another that come to no new checkpoint, after which another one is in vain."""
 
 Result = TypeVar("Result")
@@ -39,29 +39,33 @@ class Waiting:
     runs: dict[str, Run] = field(default_factory=dict)
     """Each run of the job that was started or found, as it was last."""
     is_paid: bool = False
-    """Whether a run may be under way."""
+    """True while a run may be under way."""
     waits_since: float = field(default_factory=time.monotonic)
-    """When the run under way began to wait for a machine, or was last at work."""
+    """The moment, by `time.monotonic`, at which the run began to wait for a machine, or was last at work."""
 
     def until_done(self) -> None:
-        """Return once every policy is in this machine's store; the job's own error where it ended with one."""
-        steps, in_vain = self._steps(), 0
+        """Return once every policy is in this machine's store; raise the job's own error where it ended with one."""
         run: Run | None = None
+        steps, in_vain = self._steps(), 0
+        most = self.job.config.train.max_steps * len(self.job.requests)
         with stage_progress("job") as report:
-            while self._missing():
-                require_claim(self.lease)
+            while self._is_missing():
+                if self.lease.lost.is_set():  # As while this machine slept.
+                    raise Interrupted(
+                        "another `tucano l4` has this job now; wait for its end, and run the same command again"
+                    )
                 run = self._patiently(self._found_or_started if run is None else partial(self.service.look, run))
                 self.runs[run.name], self.is_paid = run, run.state in UNDER_WAY
-                report(*self._progress(run))
+                report(min(self._steps(), most), most, f"steps in the mirror; {run.name}: {run.state}")
                 if run.state in UNDER_WAY:
-                    run = self._in_time(run)
+                    run = self._within_patience(run)
                 elif run.state in {"preempted", "no machine"}:
                     before, steps = steps, self._steps()
-                    in_vain = 0 if steps > before else in_vain + 1
+                    in_vain = 0 if steps > before else in_vain + (run.state == "preempted")
                     self._require_chance(run, in_vain)
                     run = None
-                elif self._missing():
-                    raise self._failure(run)
+                elif self._is_missing():
+                    raise self._error_of(run)
                 time.sleep(SECONDS_BETWEEN_LOOKS)
 
     def end(self) -> list[str]:
@@ -85,19 +89,18 @@ class Waiting:
         except Unreachable:
             self.is_paid = True
             raise
-        say(f"job: started {run.name} on {self.service.place}; {self.service.log_of(run)}")
+        say(f"job: started {run.name} on {self.service.place}; {run.log}")
         self.waits_since = time.monotonic()
         return run
 
-    def _in_time(self, run: Run) -> Run | None:
+    def _within_patience(self, run: Run) -> Run | None:
         """Return the run, or None where it has waited for a machine for too long and was ended."""
         if run.state == "running":
             self.waits_since = time.monotonic()
         if time.monotonic() - self.waits_since <= self.service.patience:
             return run
-        why = f"no machine within {self.service.patience / 60:.0f} minutes"
         self._stop(run)
-        gone = Run(run.name, "no machine", why)
+        gone = replace(run, state="no machine", why=f"no machine within {self.service.patience / 60:.0f} minutes")
         self.runs[run.name], self.is_paid = gone, False
         self._require_chance(gone, 0)
         return None
@@ -110,7 +113,7 @@ class Waiting:
                 self._patiently(partial(self.service.stop, run))
                 asked = True
             elif time.monotonic() - began > SECONDS_OF_SILENCE:
-                raise Interrupted(f"{run.name} was asked to end and has not; see {self.service.log_of(run)}")
+                raise Interrupted(f"{run.name} was asked to end and has not; see {run.log}")
             else:
                 time.sleep(SECONDS_BETWEEN_LOOKS / 8)
         self.runs[run.name] = now
@@ -123,68 +126,53 @@ class Waiting:
                 f"{before} has no machine now ({run.why}), and no other place is left to try; nothing runs and nothing "
                 "is paid: run the same command later, name another --region, or use --on skypilot"
             )
-        if in_vain == STARTS_IN_VAIN:
+        if in_vain == MAX_STARTS_IN_VAIN:
             raise Interrupted(
                 f"{in_vain} runs of the job after one another were taken before a new checkpoint, the last with: "
                 f"{run.why}; nothing runs: run the same command later, or with --machines on-demand"
             )
         warn(f"{run.name}: {run.state} ({run.why}); the job starts again on {self.service.place}", "job")
 
-    def _failure(self, run: Run) -> TucanoError:
-        ending = read_ending(self.exchange.shared, self.job)
-        if ending is not None:
-            return ending.error
+    def _error_of(self, run: Run) -> TucanoError:
+        if (ending := read_ending(self.exchange.shared, self.job)) is not None:
+            return ending
         if run.state == "stopped":
             return Interrupted(f"somebody ended {run.name}; run the same command again to start the job again")
         if run.state == "done":
-            return TucanoError(f"{run.name} is done and left no policy; see {self.service.log_of(run)}")
-        return TucanoError(f"{run.name} failed ({run.why}); see {self.service.log_of(run)}, and run the command again")
+            return TucanoError(f"{run.name} is done and left no policy; see {run.log}")
+        return TucanoError(f"{run.name} failed ({run.why}); see {run.log}, and run the command again")
 
-    def _missing(self) -> bool:
-        """Return whether a policy is not here yet; each that the job left is fetched."""
-
-        def look() -> bool:
-            try:
-                # Each is fetched as it comes, also where another is missing.
-                return None in [self.exchange.read(request) for request in self.job.requests]
-            except InputError as error:
-                raise Unreachable(str(error)) from None
-
-        return self._patiently(look)
-
-    def _progress(self, run: Run) -> tuple[int, int, str]:
-        most = self.job.config.train.max_steps * len(self.job.requests)
-        return min(self._steps(), most), most, f"steps in the mirror; {run.name}: {run.state}"
+    def _is_missing(self) -> bool:
+        """Return whether a policy is not here yet; each is fetched as it comes, also where another is missing."""
+        return self._patiently(lambda: None in [*map(self.exchange.read, self.job.requests)], InputError)
 
     def _steps(self) -> int:
         """Return the steps of all trainings that the mirror has."""
 
         def look() -> int:
-            try:
-                store, prefix = open_store(str(self.job.config.state.mirror))
-                listed = [store.list(f"{prefix}{training}") for training in self.job.trainings]
-            except InputError as error:
-                raise Unreachable(str(error)) from None
+            store, prefix = open_store(str(self.job.config.state.mirror))
+            listed = [store.list(f"{prefix}{training}") for training in self.job.trainings]
             places = [[parse_name(name_of(each)) for each in found if MANIFESTS in each.key] for found in listed]
             return sum(max((place[0] for place in found if place is not None), default=0) for found in places)
 
-        return self._patiently(look)
+        return self._patiently(look, InputError)
 
-    def _patiently(self, ask: Callable[[], Result]) -> Result:
-        """Return an answer, and ask again for as long as a network may be away."""
+    def _patiently(self, ask: Callable[[], Result], silence: type[TucanoError] = Unreachable) -> Result:
+        """Return an answer, asked for again for as long as a network may be away; `silence` is the error of none."""
         silent_since, pause = None, SECONDS_BETWEEN_LOOKS / 8
         while True:
             try:
                 answer = ask()
-            except Unreachable as error:
+            except silence as error:
+                now = time.monotonic()
                 if silent_since is None:
-                    silent_since = time.monotonic()
+                    silent_since = now
                     minutes = SECONDS_OF_SILENCE / 60
                     warn(f"{error}; the job goes on, and is asked for again for {minutes:.0f} minutes", "job")
-                if time.monotonic() - silent_since > SECONDS_OF_SILENCE:
+                if now - silent_since > SECONDS_OF_SILENCE:
                     raise Interrupted(f"{error}; the job goes on: run the same command again to find it") from None
                 time.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = min(2 * pause, MAX_PAUSE)
             except InputError as error:
                 if not self.is_paid:
                     raise

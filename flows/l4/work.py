@@ -17,31 +17,28 @@ from tasks.checkpoints.shared_artifacts import SharedArtifacts
 
 
 def main(artifacts: str, job_id: str, folder: str) -> None:
-    """Do a job that was left in the shared store, with this machine's state in a folder."""
+    """Do a job that was left in the shared store, with its state in the folder that it was made for."""
     collect_rarely()
     try:
         with interruptible(INTERRUPTED), sigterm_on_parent_exit():
-            _train(SharedArtifacts(artifacts), job_id, Path(folder))
+            configure_prefect(Path(folder))
+            _train(SharedArtifacts(artifacts), job_id)
     except TucanoError as error:
         show(f"tucano: {error}")
         sys.exit(error.exit_code)
 
 
-def _train(shared: SharedArtifacts, job_id: str, folder: Path) -> None:
-    configure_prefect(folder)
+def _train(shared: SharedArtifacts, job_id: str) -> None:
     # Prefect reads these settings when it is imported.
     from flows.l4.job import leave_ending, read_job  # noqa: PLC0415
     from flows.remote import training  # noqa: PLC0415
 
     job = read_job(shared, job_id)
-    phrases = folder / "phrases.toml"
-    state, rewards = {"root": folder}, {"phrases": None if job.phrases is None else phrases}
-    own = {"state": job.config.state.model_copy(update=state), "rewards": job.config.rewards.model_copy(update=rewards)}
-    config = job.config.model_copy(update=own)
+    config, phrases = job.config, job.config.rewards.phrases
     try:
         # An earlier process may still save its work: it ends after the one that waited for it.
         with state_folder(config, bytes_needed=BYTES_NEEDED, patience=2 * PARENT_SECONDS):
-            if job.phrases is not None:
+            if phrases is not None and job.phrases is not None:
                 phrases.write_text(job.phrases, encoding="utf-8")
             for number, request in enumerate(job.requests, start=1):
                 say(f"{request.stage}: training {number} of {len(job.requests)}")

@@ -37,7 +37,7 @@ STAGE: Final = "cheap"
 
 @dataclass(frozen=True)
 class CheapPart:
-    """What was made before a training."""
+    """Results of all that is made before a training."""
 
     plan: TrainingPlan | None = None
     """None where nothing asked for a plan."""

@@ -15,14 +15,8 @@ from flows.runtime.console import show
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
-from tasks.plan.training_plan import Price
-from tasks.train.sizing.estimate import (
-    CPU_UNKNOWN,
-    DPO_UNKNOWN,
-    Estimate,
-    estimate_training,
-    expected_prompts,
-)
+from tasks.plan.training_plan import Price, in_dollars
+from tasks.train.sizing.estimate import CPU_UNKNOWN, DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
 
 _ASKS: Final = ContextVar("asks", default=False)
 UNANSWERED: Final = "interrupted, and nothing was changed; run the same command again"
@@ -68,10 +62,6 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each thing that a retraining costs, and one for what its test split can decide."""
     rate = costs["reais_per_dollar"]
     by_rate = "" if rate is None else f", at {rate:g} reais a dollar"
-
-    def money(dollars: float) -> str:
-        return f"${dollars:.2f}" if rate is None else f"${dollars:.2f} (R$ {dollars * rate:.2f})"
-
     if scores := costs["scores"]:
         yield f"people first: {scores} completions to score, {scores / 60:.1f} h at a minute each, before any training"
     if costs["hours"] is None or costs["dollars"] is None or costs["spot_dollars"] is None:
@@ -80,8 +70,8 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
         yield f"costs at most: {costs['hours']:.1f} h of a machine whose hour has no price"
     else:
         yield (
-            f"costs at most: {costs['hours']:.1f} h, {money(costs['dollars'])} on demand, "
-            f"{money(costs['spot_dollars'])} on Spot machines{by_rate}; "
+            f"costs at most: {costs['hours']:.1f} h, {in_dollars(costs['dollars'], rate)} on demand, "
+            f"{in_dollars(costs['spot_dollars'], rate)} on Spot machines{by_rate}; "
             "what is finished already is not paid again"
         )
     fewest, every = min(costs["test_prompts"]), sum(costs["test_prompts"])

@@ -14,6 +14,7 @@ from typing import Final
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from flows.runtime.language import in_language
 from flows.runtime.signals import refuse_if_interrupted
 from schemas.progress import Progress as Report
 from schemas.progress import silent
@@ -58,7 +59,7 @@ def show(text: str) -> None:
 
     A word that is longer than a line, such as a path, and a command in backticks stay whole, to be copied.
     """
-    console.print(wrapped(text), markup=False, soft_wrap=True)
+    console.print(wrapped(in_language(text)), markup=False, soft_wrap=True)
 
 
 def wrapped(text: str) -> str:
@@ -119,20 +120,14 @@ def _bar(stage: str) -> Iterator[Report]:
     global _display  # noqa: PLW0603 - one terminal
     with _DISPLAY_LOCK:
         if _display is None:
-            _display = Progress(
-                TextColumn("{task.fields[stage]:<10}"),
-                BarColumn(bar_width=30),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.description}"),
-                console=console,
-                transient=True,
-            )
+            first, last = TextColumn("{task.fields[stage]:<10}"), TextColumn("{task.description}")
+            shown = (first, BarColumn(bar_width=30), MofNCompleteColumn(), TimeRemainingColumn(), last)
+            _display = Progress(*shown, console=console, transient=True)
             _display.start()
         display = _display
         task = display.add_task("", total=None, stage=stage)
     try:
-        yield lambda done, total, text: display.update(task, completed=done, total=total, description=text)
+        yield lambda done, total, text: display.update(task, completed=done, total=total, description=in_language(text))
     finally:
         with _DISPLAY_LOCK:
             display.remove_task(task)

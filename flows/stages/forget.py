@@ -1,15 +1,14 @@
-"""Steps of a forgetting: look, plan, clean logs, make the prompts without a person, remove what held or learned."""
+"""Steps of a forgetting: look, plan, make the prompts without a person, remove what held them or learned from them."""
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from filelock import FileLock, Timeout
 from prefect import flow
 
 from flows.runtime.session import (
@@ -20,9 +19,16 @@ from flows.runtime.session import (
     open_recorder,
     open_store,
     own_files,
-    served_logs,
 )
-from flows.stages.inputs import SERVED_PROMPTS_FOLDER, dataset_stage, prompts_stage
+from flows.stages.forget_places import (
+    FoundPerson,
+    has_drawn,
+    monitorings_with,
+    other_places,
+    prompts_of_logs,
+    trainings_where,
+)
+from flows.stages.inputs import dataset_stage, prompts_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
 from schemas.artifact import ArtifactKind
@@ -31,50 +37,26 @@ from schemas.disk import scratch_folder
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.progress import Progress, silent
 from schemas.store.column_map import read_column_map
-from schemas.store.files import finish_replacement, read_store, replace_store
 from schemas.store.store import Person
-from schemas.tables.production_logs import FEEDBACK_FOLDER
 from schemas.tables.prompts import SPLITS, TRAIN_FILE, read_prompt_table
-from schemas.tables.summaries import PromptsSummary
-from tasks.audit.forget import remove_given, remove_prompts
-from tasks.audit.stage import files_of
-from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, require_folder, trainings
-from tasks.checkpoints.manifest import Manifest
-from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
+from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, require_folder
 from tasks.curate import stage as curate_stage
 from tasks.curate.files import split_file
 from tasks.curate.processes import in_processes
-from tasks.lineage.erase.find import AskedKind, Reached, reached
-from tasks.lineage.erase.log_lines import RemovedLines, holds_them, remove_lines
+from tasks.lineage.erase.find import AskedKind, reached
 from tasks.lineage.erase.plan import Forgetting, identities_left, planned, to_remove
-from tasks.lineage.erase.traces import Forms, Traces, traces_of
+from tasks.lineage.erase.traces import Forms, traces_of
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.removal import Removal
-from tasks.lineage.store.inventory import Inventory, read_inventory, short
+from tasks.lineage.store.inventory import read_inventory
 from tasks.personal_data.scrub import scrub
-from tasks.serve.gateway.answer_log import LOCK_FILE
-from tasks.synthesize.forget import anonymous
 from tasks.synthesize.forget import without_person as prompts_without
 from tasks.synthesize.own.identities import KEY_FILE, find_known, open_key, pseudonym
-from tasks.train.resume.state_files import sampled_prompts
 
-MONITORED_FILE: Final = "answers.parquet"
-SCORES_FOLDER: Final = "scores"
-NOBODY: Final = Person(frozenset(), frozenset(), frozenset(), frozenset())
-NO_TRACES: Final = Traces(frozenset(), (), ())
 ON_SERVER: Final = (
     "the runs and logged models of what was removed are only marked as deleted on the MLflow server, which keeps their "
     "parameters and files until its operator runs `mlflow gc`"
 )
-
-
-@dataclass(frozen=True)
-class FoundPerson:
-    """The reach of a person's data, and the means to find them; only in memory."""
-
-    reached: Reached
-    person: Person
-    traces: Traces
 
 
 def look(config: Config, identifier: str, kind: AskedKind | None) -> FoundPerson:
@@ -98,15 +80,15 @@ def plan(config: Config, found: FoundPerson, identifier: str, kind: AskedKind | 
         for split in SPLITS:
             rows = read_prompt_table(split_file(inventory.folder(chain["dataset"]), split))
             splits[split] = rows.filter(found.person.theirs(rows.columns)).height
-    named, unread = _trainings_where(config, partial(_drew, found.person))
-    monitored, blind = _monitorings_with(inventory, found.traces)
-    unsearched = (*state.doubts, *unread, *blind, *found.traces.unsearched, *_of_logs(inventory), *_elsewhere(config))
+    named, unread = trainings_where(config, partial(has_drawn, found.person))
+    monitored, blind = monitorings_with(inventory, found.traces)
+    unsearched = (*state.doubts, *unread, *blind, *found.traces.unsearched)
     changed = {
         "data": chain,
         "splits": splits,
         "trainings": named,
         "holding": {**state.holding, **dict.fromkeys(monitored, "monitoring")},
-        "unreached": unsearched,
+        "unreached": (*unsearched, *prompts_of_logs(inventory), *other_places(config)),
     }
     return state.model_copy(update=changed)
 
@@ -183,97 +165,6 @@ def _refuse_too_few(config: Config, before: Mapping[str, Path], person: Person, 
         )
 
 
-def require_logs(config: Config) -> None:
-    """Refuse to begin while a gateway writes to the logs, or where one, a sheet or the references cannot be read."""
-    # A removal of nothing reads all the same.
-    if faults := _clean(config, NOBODY, NO_TRACES)[1]:
-        raise InputError(f"{'; '.join(faults)}; nothing was removed now: see to it, and give the same command again")
-
-
-def clean_logs(config: Config, state: Forgetting, found: FoundPerson) -> Forgetting:
-    """Take a person's lines out of logs, sheets, references and traces; out of none unless all logs can be read."""
-    require_logs(config)
-    done, unreached = _clean(config, found.person, found.traces, state.key)
-    # Where earlier versions kept a paraphrasing model's answers.
-    shutil.rmtree(config.state.root / "paraphrases", ignore_errors=True)
-    lines, in_doubt, by_text = Counter(state.log_lines), dict(state.lines_in_doubt), state.lines_by_text
-    for name, removed in done:
-        lines[name] += removed.count
-        in_doubt |= removed.doubtful
-        by_text += removed.by.get("text", 0)
-    changed = {"log_lines": dict(lines), "lines_by_text": by_text, "lines_in_doubt": in_doubt}
-    return state.model_copy(update={**changed, "missed": {**state.missed, "logs": unreached}})
-
-
-def _clean(
-    config: Config, person: Person, traces: Traces, secret: bytes = b""
-) -> tuple[list[tuple[str, RemovedLines]], tuple[str, ...]]:
-    """Return what left each place, by the name under which it is counted, and what could not be cleaned."""
-    done, faults = list[tuple[str, RemovedLines]](), list[str]()
-    for name, where, work in _works(config, person, traces, secret):
-        try:
-            removed = work()
-        except InputError as error:
-            faults.append(str(error))
-        except OSError as error:
-            faults.append(f"{where} could not be cleaned ({error})")
-        else:
-            removed = removed if isinstance(removed, RemovedLines) else RemovedLines({"id": removed}, {})
-            done.append((name, removed))
-            faults += removed.unreached
-    return done, tuple(faults)
-
-
-def _works(
-    config: Config, person: Person, traces: Traces, secret: bytes
-) -> Iterator[tuple[str, str, Callable[[], RemovedLines | int]]]:
-    """Yield the name of a place, the place in a sentence, and what cleans it; of nobody, only what is in files."""
-    root = config.state.root
-    for place in _logs_of(config):
-        yield place.relative_to(root.resolve()).as_posix(), f"the log {place}", partial(_clean_log, place, traces)
-    for folder in sorted((root / SCORES_FOLDER).glob("*/")):
-        files, where = files_of(folder), f"the sheet of {folder}"
-        if files.sheet.is_file():
-            yield SCORES_FOLDER, where, partial(remove_prompts, files.sheet, person.prompts)
-            yield SCORES_FOLDER, where, partial(remove_lines, folder, traces)
-            if person != NOBODY:
-                yield SCORES_FOLDER, where, partial(_anonymize, files.store, person, secret)
-    if person != NOBODY:
-        removal = partial(Removal, *mlflow_store(config.state), EXPERIMENT)
-        yield "traces", "MLflow", lambda: removal().traces(traces.are_in_json)
-    if (references := config.curate.references) is not None:
-        # Before the dataset is made without them, whose key is of this file.
-        yield "references", f"the file {references}", partial(remove_given, references, person.prompts)
-
-
-def _anonymize(store: Path, person: Person, secret: bytes) -> int:
-    finish_replacement(store)
-    if store.is_dir():
-        replace_store(anonymous(read_store(store), person, secret), store)
-    return 0
-
-
-def _logs_of(config: Config) -> list[Path]:
-    """Return the folders and files of logs in the state folder, each once."""
-    root = config.state.root.resolve()
-    named = (served_logs(config), root / SERVED_PROMPTS_FOLDER, config.monitor.logs, config.synthesize.logs)
-    places = dict.fromkeys(place.resolve() for place in named if place is not None and place.exists())
-    return [place for place in places if place.is_relative_to(root) and place.parent not in places]
-
-
-def _clean_log(place: Path, traces: Traces) -> RemovedLines:
-    """Clean some logs while nobody writes to them, as a gateway would."""
-    with ExitStack() as stack:
-        folder = place if place.is_dir() else place.parent
-        for locked in (folder, folder / FEEDBACK_FOLDER):
-            if (locked / LOCK_FILE).exists():
-                try:
-                    stack.enter_context(FileLock(locked / LOCK_FILE, timeout=0))
-                except Timeout:
-                    raise InputError(f"a gateway writes to the logs {folder}: end it, and forget again") from None
-        return remove_lines(place, traces)
-
-
 def replace_prompts(config: Config, state: Forgetting, person: Person) -> None:
     """Make the prompts without a person, under the key under which the chain looks for them: the rest follows."""
     before, secret = open_store(config).path(state.data["prompts"]), state.key
@@ -319,7 +210,7 @@ def mark_removed(config: Config, state: Forgetting) -> Forgetting:
     # A policy that was made again as it was keeps its checkpoints under its new name only.
     policies = [record for record in inventory.of_kind("policy") if record.sha256 not in gone]
     kept = {training for record in policies for training in record.stretches}
-    on_them, unread = _trainings_where(config, lambda _, manifest: manifest.base in gone)
+    on_them, unread = trainings_where(config, lambda _, manifest: manifest.base in gone)
     changed = {
         "removed": gone,
         "removed_runs": tuple(sorted(runs - kept_runs)),
@@ -381,77 +272,13 @@ def made_again(config: Config, removed: Mapping[str, ArtifactKind]) -> dict[str,
 def _remove_from_mlflow(config: Config, state: Forgetting, versions: set[str]) -> None:
     """Remove what MLflow has of it; add the versions to those that are known to be removed."""
     removal = Removal(*mlflow_store(config.state), EXPERIMENT)
-    # What a promotion named and no search finds was removed before a kill, or by hand.
+    # A version that a promotion named and no search finds was removed before a kill, or by hand.
     versions.update(removal.versions(state.removed), state.versions_of(state.removed))
     removal.models(state.removed)
     records = read_inventory(artifacts_folder(config)).records.values()
     stay = {each.mlflow_run_id for each in records if each.mlflow_run_id and each.sha256 not in state.removed}
     removal.runs(state.removed_runs, state.removed, stay)
     removal.give_up_space()
-
-
-def _drew(person: Person, mirror: Mirror, manifest: Manifest) -> bool:
-    return not person.prompts.isdisjoint(sampled_prompts(manifest.files, partial(mirror.read, manifest)))
-
-
-def _trainings_where(
-    config: Config, is_one: Callable[[Mirror, Manifest], bool]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the trainings in the mirror whose newest checkpoint is such a one, and what could not be read."""
-    address = mirror_address(config)
-    if config.state.mirror is None and not Path(address).is_dir():
-        return (), ()
-    found: list[str] = []
-    unread: list[str] = []
-    try:
-        require_folder(address)
-        for training in trainings(address):
-            mirror = open_mirror(address, training)
-            try:
-                if any(is_one(mirror, manifest) for manifest in mirror.manifests()[:1]):
-                    found.append(training)
-            except CheckpointDamaged as error:
-                unread.append(f"a checkpoint in the mirror cannot be read ({error})")
-    except InputError as error:
-        unread.append(f"the mirror {address} could not be read ({error}), so checkpoints there were not looked through")
-    return tuple(found), tuple(unread)
-
-
-def _monitorings_with(inventory: Inventory, traces: Traces) -> tuple[list[str], list[str]]:
-    """Return the monitorings whose copies of production have a person's words, and what could not be read."""
-    found: list[str] = []
-    unread: list[str] = []
-    for record in inventory.of_kind("monitoring"):
-        try:
-            if MONITORED_FILE in record.files and holds_them(inventory.folder(record.sha256) / MONITORED_FILE, traces):
-                found.append(record.sha256)
-        except InputError as error:
-            unread.append(f"{error}, so nobody was looked for in it")
-    return found, unread
-
-
-def _of_logs(inventory: Inventory) -> Iterator[str]:
-    """Yield a sentence for each artifact with prompts of production, which have no ids."""
-    for record in inventory.of_kind("prompts"):
-        # One that cannot be read is among what cannot be searched, or an older one.
-        with suppress(OSError, ValueError):
-            if count := sum((PromptsSummary.read(inventory.folder(record.sha256)).served or {}).values()):
-                yield (
-                    f"prompts {short(record.sha256)} has {count} prompts of logs, which have no ids, so nobody was "
-                    "looked for among them"
-                )
-
-
-def _elsewhere(config: Config) -> Iterator[str]:
-    """Yield a sentence for each place outside of the state folder that may have the person."""
-    if (deployment := config.workers.training or config.workers.inference) is not None:
-        yield (
-            f"the machine of the deployment {deployment} has artifacts and checkpoints of its own: run "
-            "the same command there with --set state.root=FOLDER/trainer"
-        )
-    for name, path in {"monitor.logs": config.monitor.logs, "synthesize.logs": config.synthesize.logs}.items():
-        if path is not None and not path.resolve().is_relative_to(config.state.root.resolve()):
-            yield f"{name} {path} is outside of the state folder, and was not looked through"
 
 
 def to_do(config: Config, versions: Collection[str]) -> list[str]:

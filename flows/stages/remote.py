@@ -38,7 +38,7 @@ from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 SECONDS_BETWEEN_LOOKS: Final = 5.0
 SHA256: Final = re.compile(r"[0-9a-f]{64}")
 SECONDS_OF_SILENCE: Final = 900.0
-"""How long Prefect's server may be unreachable during a run: long enough for an upgrade."""
+"""Time for which Prefect's server may be unreachable during a run: long enough for an upgrade."""
 TIME_TO_COME_BACK: Final = timedelta(minutes=5)
 """Time for a crashed run to be restarted: the automations need seconds, and the server may be busy."""
 REMOTE_FOLDER: Final = "trainer"

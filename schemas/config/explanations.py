@@ -21,15 +21,14 @@ def explain(failure: Any, section: type[Section]) -> str:
     if kind == "extra_forbidden":
         wrong = ".".join(part for part in map(str, location) if not part.isdigit())
         return f"unknown key{did_you_mean(wrong, _dotted_keys(section))}"
-    message = str(failure["msg"]).removeprefix("Value error, ")
+    message = str(failure["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     if kind == "value_error":
         return message
     if kind == "missing":
         return "is not set, and has no default"
-    message = message.replace("Input should be", "must be")
     # A rival's section may have the key of its endpoint in the wrong place.
     unsaid = isinstance(value, (dict, list)) or "rivals" in location
-    return message if unsaid else f"{message} (it is {value!r})"
+    return message if unsaid else f"{message.partition(', unable to ')[0]} (it is {value!r})"
 
 
 def _dotted_keys(section: type[Section], way: str = "") -> Iterator[str]:

@@ -26,7 +26,7 @@ class Classifier(BaseModel):
     classes: tuple[str, ...]
     """In alphabetical order."""
     biases: tuple[float, ...]
-    """Of each class."""
+    """One for each class, in the same order."""
     weights: dict[str, tuple[float, ...]]
     """By feature its weight for each class; empty where there was nothing to learn from."""
     idf: dict[str, float]
@@ -55,7 +55,7 @@ def fit(rows: Sequence[Features], labels: Sequence[str], *, words: bool) -> Clas
     shares = Counter(labels)
     classes = tuple(sorted(shares))
     if len(classes) == 1 or not any(rows):
-        biases = tuple(_kept(math.log(shares[label] / len(labels))) for label in classes)
+        biases = tuple(_rounded(math.log(shares[label] / len(labels))) for label in classes)
         return Classifier(classes=classes, biases=biases, weights={}, idf={})
 
     import numpy as np
@@ -71,14 +71,14 @@ def fit(rows: Sequence[Features], labels: Sequence[str], *, words: bool) -> Clas
     if words:
         weighing = TfidfTransformer()
         matrix = weighing.fit_transform(matrix)
-        idf = {name: _kept(value) for name, value in zip(names, weighing.idf_, strict=True)}
+        idf = {name: _rounded(value) for name, value in zip(names, weighing.idf_, strict=True)}
     else:
         matrix = matrix.toarray()
         measured = ((matrix != 0) & (matrix != 1)).any(axis=0) & (matrix.std(axis=0) > 0)
         means[measured], spreads[measured] = matrix.mean(axis=0)[measured], matrix.std(axis=0)[measured]
         matrix = (matrix - means) / spreads
     model = LogisticRegression(max_iter=MAX_ITERATIONS).fit(matrix, labels)
-    # Of two classes scikit-learn has the weights of the second alone.
+    # For two classes scikit-learn has the weights of the second alone.
     weights, intercepts = (
         each if len(classes) > 2 else np.stack([np.zeros_like(each[0]), each[0]])
         for each in (model.coef_, model.intercept_)
@@ -86,11 +86,11 @@ def fit(rows: Sequence[Features], labels: Sequence[str], *, words: bool) -> Clas
     weights = weights / spreads
     return Classifier(
         classes=classes,
-        biases=tuple(map(_kept, intercepts - weights @ means)),
-        weights={name: tuple(map(_kept, weights[:, place])) for place, name in enumerate(names)},
+        biases=tuple(map(_rounded, intercepts - weights @ means)),
+        weights={name: tuple(map(_rounded, weights[:, place])) for place, name in enumerate(names)},
         idf=idf,
     )
 
 
-def _kept(value: float) -> float:
+def _rounded(value: float) -> float:
     return round(float(value), DIGITS)

@@ -28,7 +28,7 @@ HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 class Adoption(BaseModel):
-    """What was trained elsewhere, and where it says that it comes from."""
+    """A model that was trained elsewhere, and its origin in its owner's words."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -85,7 +85,7 @@ def main(request_file: Path, channel: Channel) -> None:
     request = AdoptRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     rows = read_prompts(request.dataset / VALIDATION_FILE)
     audit = require_audit(request.audit, request.spec, {row.task for row in rows})
-    weights = _copy(request)
+    weights = _copy_weights(request)
     channel.progress(0, 3, "loading torch")
 
     import transformers
@@ -118,10 +118,10 @@ def main(request_file: Path, channel: Channel) -> None:
     (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
 
 
-def _copy(request: AdoptRequest) -> Path:
+def _copy_weights(request: AdoptRequest) -> Path:
     """Copy the weights and their configuration, without paths; refuse those that say that they are of another base."""
     config, *weights = files_of(request.folder)
-    known, other, goal = _read(config), "", request.output / MODEL_FOLDER
+    known, other, goal = _read_object(config), "", request.output / MODEL_FOLDER
     if config.name == CONFIG_FILE:
         goal = request.output / ADAPTER_FOLDER
         named = [str(known.get("base_model_name_or_path")), request.base_name]
@@ -129,7 +129,7 @@ def _copy(request: AdoptRequest) -> Path:
             other = ", and ours is ".join(named)
         known |= {"base_model_name_or_path": None, "inference_mode": True}
     else:
-        ours = _read(request.base / MODEL_FILE)
+        ours = _read_object(request.base / MODEL_FILE)
         differ = [key for key in SHAPE if known.get(key) != ours.get(key)]
         other = "; ".join(f"{key} {known.get(key)!r}, and ours has {ours.get(key)!r}" for key in differ)
     if other:
@@ -141,7 +141,7 @@ def _copy(request: AdoptRequest) -> Path:
     return goal
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read_object(file: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:

@@ -80,10 +80,10 @@ def environment() -> Environment:
 
 def trl_rewards() -> list[tuple[BatchReward, float]]:
     """Return TRL's `reward_funcs` with their `reward_weights`; a function gives None to prompts of other tasks."""
-    return [(_of_batch(task, name), weight) for (task, name), weight in environment().weights.items()]
+    return [(_batch_reward(task, name), weight) for (task, name), weight in environment().weights.items()]
 
 
-def _of_batch(task: TaskName, name: str) -> BatchReward:
+def _batch_reward(task: TaskName, name: str) -> BatchReward:
     known = environment()
     whole = reward_of(task, known.spec)
 

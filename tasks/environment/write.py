@@ -60,9 +60,9 @@ def write_environment(
     data = output / PACKAGE / DATA_FOLDER
     data.mkdir(parents=True)
     for split, of_split in rows.items():
-        (data / f"{split}.jsonl").write_bytes(b"".join(map(_line, of_split)))
+        (data / f"{split}.jsonl").write_bytes(b"".join(map(_row_line, of_split)))
     if "sql_qa" in tasks:
-        write_databases(data, [tables_of(_nobodys(copy)) for copy in copies_of(read_store(store))])
+        write_databases(data, [tables_of(_without_people(copy)) for copy in copies_of(read_store(store))])
     if own := os.environ.get(VARIABLE):
         shutil.copyfile(own, data / "phrases.toml")
     card = {"spec": spec, "reward_versions": reward_versions(tasks, spec), "made_of": dict(made_of)}
@@ -75,7 +75,7 @@ def write_environment(
     return card
 
 
-def _line(row: PromptRow) -> bytes:
+def _row_line(row: PromptRow) -> bytes:
     """Return a row as TRL and verl read it, with the columns of a trainer equal in all rows."""
     document = {
         "prompt_id": row.prompt_id,
@@ -89,7 +89,7 @@ def _line(row: PromptRow) -> bytes:
     return orjson.dumps(document) + b"\n"
 
 
-def _nobodys(store: Store) -> Store:
+def _without_people(store: Store) -> Store:
     """Return a copy of a store whose rows are nobody's: numbers for ids, in their order, and no texts and places."""
     import polars as pl
 

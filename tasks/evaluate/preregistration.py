@@ -6,6 +6,7 @@ stored first, with its time, and each evaluation states which look of its challe
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -27,21 +28,16 @@ class EvaluationPlan(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    margin: float
-    """Non-inferiority margin, in reward."""
+    margin: float  # Non-inferiority margin, in reward.
     truth_loss: float | None = None
     """Share of the base's ground truth on a task that may be lost; None in plans that are older than this limit."""
-    general: General = "off"
-    """What a loss of general instructions does; they are not asked in older plans."""
-    general_loss: float | None = None
-    """Share of those that the base follows that may be lost; None in older plans."""
+    general: General = "off"  # What a loss of general instructions does; they are not asked in older plans.
+    general_loss: float | None = None  # Share of those that the base follows that may be lost; None in older plans.
     floors: Mapping[TaskName, Mapping[str, float]] = Field(default_factory=dict)
     """By task, the least of its ground-truth metrics with which it counts as learned; empty in older plans."""
-    min_variety: float = 0.0
-    """Least variety of a task's answers, as a share of the references'; 0 in older plans."""
+    min_variety: float = 0.0  # Least variety of a task's answers, as a share of the references'; 0 in older plans.
     resamples: int
-    seed: int
-    """Seed of the resampling and of every sampled token."""
+    seed: int  # Seed of the resampling and of every sampled token.
     temperature: float
     samples: int
     max_tokens: int
@@ -49,13 +45,10 @@ class EvaluationPlan(BaseModel):
     reward_version: str
     test_split: str
     base: str
-    challengers: Mapping[int, str]
-    """The sha256 of each tested policy, by its training seed."""
-    rungs: tuple[Rung, ...] = ()
-    """What costs less and is compared with them; empty in older plans."""
+    challengers: Mapping[int, str]  # The sha256 of each tested policy, by its training seed.
+    rungs: tuple[Rung, ...] = ()  # What costs less and is compared with them; empty in older plans.
     over_rungs: OverRungs = "report"
-    champion: str | None
-    """The sha256 of the policy that the chosen challenger would replace."""
+    champion: str | None  # The sha256 of the policy that the chosen challenger would replace.
 
 
 def write_plan(plan: EvaluationPlan, folder: Path) -> None:
@@ -99,19 +92,25 @@ def _plans(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[tuple[str,
         except (FileNotFoundError, ValueError):
             # One that is lost, or of another format version: it can no longer be evaluated.
             continue
-        shared = {*plan.challengers.values()} & {*planned.challengers.values()}
-        if plan.test_split == planned.test_split and shared:
+        if plan.test_split == planned.test_split and _weights(store, plan) & _weights(store, planned):
             yield record.sha256, plan
+
+
+def _weights(store: ArtifactStore, plan: EvaluationPlan) -> set[str]:
+    """Return the challengers' weights with their bases: adopted again by another name, they are the same challenger."""
+    found = {*plan.challengers.values()}
+    for sha256 in plan.challengers.values():
+        with suppress(ArtifactDamaged):
+            policy = store.record(sha256)
+            weights = [digest for name, digest in policy.files.items() if name.endswith(".safetensors")]
+            found |= {f"{policy.inputs.get('base')} {digest}" for digest in weights}
+    return found
 
 
 def _times_read(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[datetime]:
     """Yield the times at which answers of each challenger to the test split were made."""
     for answers in store.records("answers"):
-        if answers.inputs.get("policy") not in planned.challengers.values():
-            continue
-        try:
-            dataset = store.record(answers.inputs["dataset"])
-        except ArtifactDamaged:
-            continue
-        if dataset.files.get(TEST_FILE) == planned.test_split:
-            yield answers.created_at
+        if answers.inputs.get("policy") in planned.challengers.values():
+            with suppress(ArtifactDamaged):
+                if store.record(answers.inputs["dataset"]).files.get(TEST_FILE) == planned.test_split:
+                    yield answers.created_at

@@ -16,32 +16,32 @@ from tasks.bag_of_words.sentences import BAG_OF_WORDS, classifier_sentence
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
 
-ENOUGH_ROWS: Final = 500  # Training prompts of a task below which more are likely to help.
-MOST_TIMES: Final = 4  # Largest multiple of a training's steps that is proposed at once.
-FIRST_STEPS: Final = 20  # Steps of GRPO that are proposed where none was taken.
-MOST_NAMED: Final = 3
+MIN_ROWS: Final = 500  # Training prompts of a task below which more are likely to help.
+MAX_TIMES: Final = 4  # Largest multiple of a training's steps that is proposed at once.
+FIRST_STEPS: Final = 20  # Steps of GRPO that are planned where none was taken.
+MAX_NEXT_STEPS: Final = 3
 
 
 class NextStep(NamedTuple):
     """One thing that would help after a hold."""
 
-    why: str  # What was found, as a sentence without its full stop.
+    why: str  # The finding, as a sentence without its full stop.
     command: str  # The command for it, without profile and state folder.
-    training_steps: int | None = None
-    """Steps of its training, where it changes them."""
+    training_steps: int | None = None  # Steps of its training, where it changes them.
 
     def whole(self, given: Sequence[str], root: Path, version: str, seconds_a_step: float) -> dict[str, str]:
         """Return the step with a command that works as printed, and its training's minutes where they are known.
 
-        `given` are the run's options, `version` its policy's; no second a step is known where nothing was trained now.
+        `given` are the run's options, and `version` its policy's; `seconds_a_step` is 0 where nothing was trained now.
         """
-        (command, _, wanted), why = self.command.partition(" --"), self.why
-        given = ["--state", str(root)] if command == "tucano audit references" else given
+        command, *settings = self.command.split(" --")
         command += f" {version}" if command == "tucano promote" else ""
+        own = ["--state", str(root)] if command == "tucano audit references" else given
+        why = self.why
         if self.training_steps and seconds_a_step:
             minutes = decimal(self.training_steps * seconds_a_step / 60, 1)
             why += f"; {worded('about {minutes} minutes of training', minutes=minutes)}"
-        return {"command": f"{command} {shlex.join(given)}{wanted and ' --'}{wanted}", "why": why}
+        return {"command": " --".join([f"{command} {shlex.join(own)}", *settings]), "why": why}
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def next_steps(
     unscored = worded("no person has scored answers by which the rewards were audited")
     if trained and not trained.scored_by_people:
         found.append(NextStep(unscored, "tucano retrain --set audit.require_human=true"))
-    return found[:MOST_NAMED]
+    return found[:MAX_NEXT_STEPS]
 
 
 def _references(report: Mapping[str, Any]) -> Iterator[tuple[NextStep, bool]]:
@@ -117,10 +117,10 @@ def _bags(report: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tup
 
 
 def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
-    """Yield GRPO after SFT alone; else more steps where validation rose to its end, or no step saw some prompts."""
+    """Yield a plan of GRPO after SFT alone; else more steps where validation still rose or prompts stayed unseen."""
     if not trained.steps:
-        why = worded("SFT alone was trained, without GRPO after it")
-        yield NextStep(why, f"tucano retrain --set train.max_steps={FIRST_STEPS}", FIRST_STEPS)
+        why = worded("SFT alone was trained; the plan tells in a minute whether GRPO after it could add anything")
+        yield NextStep(why, f"tucano plan --set train.max_steps={FIRST_STEPS}")
         return
     *earlier, (step, last) = trained.validation
     sampled, found = round(trained.steps * trained.prompts_a_step), list[str]()
@@ -130,7 +130,7 @@ def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
     if sampled < rows:
         found.append(worded("at most {sampled} of {rows} training prompts were sampled", sampled=sampled, rows=rows))
     if found and not trained.stopped_early:
-        steps = min(max(2 * trained.steps, math.ceil(rows / trained.prompts_a_step)), MOST_TIMES * trained.steps)
+        steps = min(max(2 * trained.steps, math.ceil(rows / trained.prompts_a_step)), MAX_TIMES * trained.steps)
         yield NextStep("; ".join(found), f"tucano retrain --set train.max_steps={steps}", steps)
 
 
@@ -143,16 +143,16 @@ def _fewer_tasks(report: Mapping[str, Any]) -> Iterator[NextStep]:
 
 
 def _more_rows(report: Mapping[str, Any], rows: Mapping[TaskName, int], trained: Trained) -> Iterator[NextStep]:
-    """Yield more rows of the tasks that have few and are neither better nor at least as good."""
+    """Yield more rows of the tasks that have few and are not better, whatever else is known of them."""
     few = {
         task: rows[task]
         for task, block in report["tasks"].items()
-        if 0 < rows.get(task, 0) < ENOUGH_ROWS and block["verdict"] not in ("better", "non-inferior", "not learned")
+        if 0 < rows.get(task, 0) < MIN_ROWS and block["verdict"] not in ("better", "not learned")
     }
     tasks = ", ".join(f"{task} {count}" for task, count in few.items())
-    why = worded("fewer than {enough} prompts to train on: {tasks}", enough=ENOUGH_ROWS, tasks=tasks)
+    why = worded("fewer than {enough} prompts to train on: {tasks}", enough=MIN_ROWS, tasks=tasks)
     # Curation keeps about the same share of more prompts.
-    wanted = {task: math.ceil(trained.asked.get(task, 0) * ENOUGH_ROWS / count) for task, count in few.items()}
+    wanted = {task: math.ceil(trained.asked.get(task, 0) * MIN_ROWS / count) for task, count in few.items()}
     counts = "".join(f" --set synthesize.counts.{task}={count}" for task, count in wanted.items() if count)
     if few:
         why = why if counts else worded("{why}; add rows to your files first", why=why)

@@ -14,18 +14,23 @@ from typing import Any, Final
 from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.faults import first_few
+from schemas.source import REPOSITORY
 from schemas.tables.delimited import read_delimited
 from tasks.commerce.push.phrases import FORM, LETTER, LONGEST_OPENER, OwnOpener, content_words, read_phrases
 from tasks.commerce.regulated import law_against
 from tasks.commerce.text.text_form import Phrases, fold, words
 
 DATA_FILES: Final = ("data/phrases", "data/lexicons/offences.txt", "data/lexicons/discrimination.txt")
-REQUEST: Final = Path(__file__).resolve().parents[2] / "data" / "phrases" / "request.toml"
-LINES_A_REQUEST, MOST_REQUESTS = 20, 8
+REQUEST: Final = REPOSITORY / "data" / "phrases" / "request.toml"
+LINES_ASKED: Final = 20
+MAX_REQUESTS: Final = 8
+COLUMNS: Final = ("group", "opener", "approved", "by")
+YES: Final = frozenset({"sim", "s", "yes", "y"})
+NO: Final = frozenset({"", "não", "nao", "n", "no"})
 KNOWN: Final = "known already"
 _OFFENCES: Final = tuple(map(Phrases, ("offences", "discrimination")))
 _MARK: Final = re.compile(r"^\s*(?:[-*•–]+|\d{1,2}\s*[.)])\s+")
-"""What a list has before its lines."""
+"""The bullet or number before a line of a list."""
 
 Ask = Callable[[str, str, int], str]
 """Returns a model's answer to a system text and a request; the number makes each answer another."""
@@ -43,12 +48,12 @@ def propose(group: str, count: int, ask: Ask) -> tuple[list[str], Counter[str]]:
     known, request = known_group(group), tomllib.loads(REQUEST.read_text(encoding="utf-8"))
     things = ", ".join(sorted(known.de)) or "qualquer produto"
     text = request["pedido"].format(
-        quantas=LINES_A_REQUEST, grupo=group, coisas=things, letras=LONGEST_OPENER, exemplos="\n".join(known.aberturas)
+        quantas=LINES_ASKED, grupo=group, coisas=things, letras=LONGEST_OPENER, exemplos="\n".join(known.aberturas)
     )
     kept: list[str] = []
     dropped: Counter[str] = Counter()
-    for number in range(MOST_REQUESTS):
-        for opener in filter(None, map(_tidy, ask(request["sistema"], text, number).splitlines())):
+    for number in range(MAX_REQUESTS):
+        for opener in filter(None, map(_without_mark, ask(request["sistema"], text, number).splitlines())):
             if fault := fault_of(opener, kept):
                 dropped[fault] += 1
             else:
@@ -58,7 +63,7 @@ def propose(group: str, count: int, ask: Ask) -> tuple[list[str], Counter[str]]:
     return kept[:count], dropped
 
 
-def _tidy(line: str) -> str:
+def _without_mark(line: str) -> str:
     """Return a line of a list without its mark and quotation marks, with a full stop where it ends in a letter."""
     text = _MARK.sub("", unicodedata.normalize("NFC", line)).strip(" \t\"'“”`")
     return f"{text}." if text[-1:].isalpha() else text
@@ -69,7 +74,7 @@ def fault_of(text: str, others: Collection[str] = ()) -> str | None:
     phrases, folded, said = read_phrases(), fold(text), words(text)
     closers = (*phrases.fechos.todas, *phrases.fechos.conhecidas)
     known = (*others, *(each for group in phrases.grupos.values() for each in group.aberturas))
-    # The first that is true is told.
+    # The first that is true is reported.
     faults = {
         "fields or braces": "{" in text or "}" in text,
         "digits": any(map(str.isnumeric, text)),
@@ -84,16 +89,11 @@ def fault_of(text: str, others: Collection[str] = ()) -> str | None:
     return next((fault for fault, is_true in faults.items() if is_true), None)
 
 
-COLUMNS: Final = ("group", "opener", "approved", "by")
-YES: Final = frozenset({"sim", "s", "yes", "y"})
-NO: Final = frozenset({"", "não", "nao", "n", "no"})
-
-
 def write_sheet(path: Path, group: str, openers: Sequence[str]) -> None:
     """Write a new sheet; InputError where it cannot be written."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([COLUMNS, *((group, opener, "", "") for opener in openers)])
-    _grow(path, text.getvalue().encode("utf-8-sig"))
+    _append_bytes(path, text.getvalue().encode("utf-8-sig"))
 
 
 def approved(sheet: Path) -> list[OwnOpener]:
@@ -134,10 +134,10 @@ def append(openers: Sequence[OwnOpener], file: Path) -> None:
         # A string of JSON is one of TOML.
         keys = (f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in each)
         text += f"\n[[aberturas]]\n{''.join(keys)}"
-    _grow(file, text.encode())
+    _append_bytes(file, text.encode())
 
 
-def _grow(file: Path, end: bytes) -> None:
+def _append_bytes(file: Path, end: bytes) -> None:
     try:
         with locked(file):
             before = file.read_bytes() if file.exists() else b""

@@ -5,20 +5,25 @@ GRPO would compare: the best of a group against its mean is the room that reinfo
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
 from schemas.tables.prompts import TRAIN_FILE, VALIDATION_FILE, PromptRow, read_prompts
-from schemas.tasks import Guided, SpecName
+from schemas.tasks import Guided, SpecName, TaskName
 from tasks.commerce.registry import SERVED, grammar_of
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.text.lexicons import read_wording
 from tasks.plan.scores import WORDING, CheapScores, Group, Model, Served
 from tasks.plan.scoring import scored_as_served
-from tasks.plan.wordings import choose_wordings, reworded
 from tasks.policy.child import Channel, as_child
+
+QUESTION: Final = "{question}"
+"""Place of an instruction that takes the prompt's question; elsewhere the instruction is the first line."""
 
 
 class DrawRequest(BaseModel):
@@ -35,7 +40,7 @@ class DrawRequest(BaseModel):
     spec: SpecName
     seed: int
     temperature: float
-    """Of the answers as served."""
+    """Temperature of the answers as served."""
     max_tokens: int
     batch_size: int
     guided: str = ""
@@ -134,6 +139,35 @@ def _grammar(row: PromptRow, guided: Guided) -> str:
 
 def _in_wording(row: PromptRow, instruction: str | None) -> PromptRow:
     return row if instruction is None else reworded(row, instruction) or row
+
+
+def reworded(row: PromptRow, instruction: str) -> PromptRow | None:
+    """Return the prompt with another instruction; None where its own is none of the shipped ones."""
+    first, _, rest = row.prompt.partition("\n")
+    for known in sorted(read_wording(row.task).instructions, key=len, reverse=True):
+        before, place, after = known.partition(QUESTION)
+        if not place and first == known:
+            return replace(row, prompt=f"{instruction}\n{rest}")
+        if place and row.prompt.startswith(before) and row.prompt.endswith(after):
+            question = row.prompt[len(before) : len(row.prompt) - len(after)]
+            return replace(row, prompt=instruction.replace(QUESTION, question))
+    return None
+
+
+def choose_wordings(
+    rows: Sequence[PromptRow], scores_of: Callable[[Sequence[PromptRow]], Sequence[float]]
+) -> Mapping[TaskName, str]:
+    """Return each task's instruction that earns most on training prompts, the first of ties."""
+    asked = [
+        (row.task, instruction, new)
+        for row in rows
+        for instruction in read_wording(row.task).instructions
+        if (new := reworded(row, instruction)) is not None
+    ]
+    earned: dict[TaskName, dict[str, list[float]]] = {}
+    for (task, instruction, _), score in zip(asked, scores_of([new for *_, new in asked]), strict=True):
+        earned.setdefault(task, {}).setdefault(instruction, []).append(score)
+    return {task: max(found, key=lambda each: fmean(found[each])) for task, found in earned.items()}
 
 
 def _some_of_each(rows: Sequence[PromptRow], count: int, seed: int) -> list[PromptRow]:

@@ -10,7 +10,7 @@ forecast and decides no promotion.
 - **Shown gain.** The true gain over the best cheap way that the paired test finds four times in five on the test split
   of this size: z(1 - alpha) + z(.80) standard errors, with alpha = .05 over the number of tasks, Holm's first step. The
   standard error is the paired test's own, of validation differences: between the model that GRPO starts from and that
-  way or, where it is that way, between its free answers and the ones it serves.
+  way or, where these differ alike everywhere, between its free answers and the ones it serves.
 - **Learner.** The cheapest way within .02 of the best cheap one; GRPO where half of the room leads above that one by
   as much as is shown, and by .02 above it and every baseline.
 """
@@ -57,21 +57,23 @@ def plan_training(scores: CheapScores, terms: Terms, *, algorithm: str = "grpo")
 
 
 def _plan_task(task: TaskName, scores: CheapScores, terms: Terms, tasks: int) -> TaskPlan:
-    rungs = {rung: fmean(found.values()) for rung in _rungs(scores) if (found := scores.of(rung, task))}
+    """Return the plan of one of so many tasks."""
+    scored = dict.fromkeys(each.rung for each in scores.served if each.task == task)
+    rungs = {rung: fmean(scores.of(rung, task).values()) for rung in scored}
     with_model = [rung for rung in LEARNERS if rung in rungs]
+    without = [reached for rung, reached in rungs.items() if rung in BASELINES]
     best = max(with_model, key=rungs.__getitem__)
     cheapest = next(rung for rung in with_model if rungs[rung] >= rungs[best] - NEAR)
-    without = [reached for rung, reached in rungs.items() if rung in BASELINES]
     learner: Learner = "nothing" if without and max(without) >= rungs[best] - NEAR else LEARNERS[cheapest]
     start, test_prompts = terms.starts_from, terms.test_prompts[task]
-    groups, served, expected, shown, power = scores.groups_of(start, task), scores.of(start, task), None, None, None
-    pass_1 = fmean(map(fmean, groups.values())) if groups else None
-    pass_k = fmean(map(max, groups.values())) if groups else None
-    spread = _spread(scores, start, best, task)
-    if pass_k is not None:
+    groups, served = scores.groups_of(start, task), scores.of(start, task)
+    pass_1, pass_k, expected = None, None, None
+    if groups:
+        pass_1, pass_k = fmean(map(fmean, groups.values())), fmean(map(max, groups.values()))
         room = max(0.0, pass_k - fmean(served[prompt] for prompt in groups))
         expected = rungs[start] + REACHED * room - rungs[best]
-    if spread is not None:
+    shown, power = None, None
+    if (spread := _spread(scores, start, best, task)) is not None:
         error, level = spread / math.sqrt(test_prompts), ALPHA / tasks
         shown = (_z(1 - level) + _z(POWER)) * error
         if expected is not None:
@@ -91,10 +93,6 @@ def _must_gain(scores: CheapScores, terms: Terms, against: str, plans: Mapping[T
     return max(0.0, (_z(1 - ALPHA) + _z(POWER)) * spread / math.sqrt(every) - lead / every)
 
 
-def _rungs(scores: CheapScores) -> list[str]:
-    return list(dict.fromkeys(each.rung for each in scores.served))
-
-
 def _best(scores: CheapScores) -> str:
     """Return the cheap way with a model that reaches most over all prompts."""
     return max(scores.models, key=lambda rung: fmean(scores.of(rung).values()))
@@ -103,9 +101,9 @@ def _best(scores: CheapScores) -> str:
 def _spread(scores: CheapScores, start: Model, other: str, task: TaskName | None = None) -> float | None:
     """Return the standard deviation of a prompt's difference between a policy and a cheap way; None for one prompt."""
     served, of_start = scores.of(other, task), scores.of(start, task)
-    if other != start:
-        differences = np.array([[of_start[prompt] - served[prompt]] for prompt in of_start if prompt in served])
-    else:
+    differences = np.array([[of_start[prompt] - served[prompt]] for prompt in of_start if prompt in served])
+    if np.allclose(differences, differences[:1]):
+        # The start itself, or a way that is as far from it everywhere: this tells no error of a gain.
         groups = scores.groups_of(start, task)
         differences = np.array([np.subtract(group, served[prompt]) for prompt, group in groups.items()])
     if len(differences) < 2:

@@ -52,10 +52,9 @@ class TaskPlan:
 
     def cells(self) -> dict[str, str]:
         """Return the text of each column; empty where there is none."""
-        without = self.best_without_model
-        numbers = {"no model": self.rungs[without] if without else None, "pass@1": self.pass_1, "pass@8": self.pass_k}
-        names = dict(zip(LEARNERS, ("base", "grammar", "wording", "SFT"), strict=True))
-        numbers |= {column: self.rungs.get(rung) for rung, column in names.items()} | {"power": self.power}
+        numbers = {"base" if rung == "base" else way: self.rungs.get(rung) for rung, way in LEARNERS.items()}
+        numbers |= {"no model": self.rungs.get(self.best_without_model or "")}
+        numbers |= {"pass@1": self.pass_1, "pass@8": self.pass_k, "power": self.power}
         texts = {name: "" if value is None else f"{value:.3f}" for name, value in numbers.items()}
         return {**texts, "shown": "" if self.shown is None else f"+{self.shown:.3f}"}
 
@@ -77,9 +76,13 @@ class Price:
             return f"price unknown: {self.unknown}"
         if not self.dollars:
             return f"{self.hours:.1f} h of a machine whose hour has no price"
-        rate, spot = self.reais_per_dollar, self.spot_dollars
-        in_reais = "" if rate is None else f" (R$ {self.dollars * rate:.2f})"
-        return f"{self.hours:.1f} h, ${self.dollars:.2f}{in_reais}" + ("" if spot is None else f", ${spot:.2f} on Spot")
+        price = f"{self.hours:.1f} h, {in_dollars(self.dollars, self.reais_per_dollar)}"
+        return price if self.spot_dollars is None else f"{price}, {in_dollars(self.spot_dollars)} on Spot"
+
+
+def in_dollars(amount: float, reais_per_dollar: float | None = None) -> str:
+    """Return US dollars in words, with reais beside them where a rate is given."""
+    return f"${amount:.2f}" if reais_per_dollar is None else f"${amount:.2f} (R$ {amount * reais_per_dollar:.2f})"
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,9 @@ class TrainingPlan:
     tokens: int
     """Tokens that were sampled for the plan."""
     price: Price = Price()
-    """Of a training of all tasks."""
+    """Price of a training of all tasks."""
     price_of_worth: Price = Price()
-    """Of a training of the tasks that are worth it alone."""
+    """Price of a training of only the tasks that are worth it."""
     commands: tuple[str, ...] = ()
     """Ways to have what is recommended, each a sentence with a command."""
 
@@ -123,9 +126,8 @@ class TrainingPlan:
         return [*lines, *self._sentences()]
 
     def _sentences(self) -> Iterator[str]:
-        gain = (
-            "an unknown gain" if self.must_gain is None else f"+{self.must_gain:.3f}" if self.must_gain else "nothing"
-        )
+        gain = f"+{self.must_gain:.3f}" if self.must_gain else "nothing"
+        gain = gain if self.must_gain is not None else "an unknown gain"
         tests = sum(plan.test_prompts for plan in self.tasks.values())
         yield f"{self.algorithm.upper()} must add {gain} to beat {self.against} on {tests} test prompts; {self.price}"
         found = {

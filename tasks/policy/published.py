@@ -62,16 +62,14 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
     """
     from transformers import AutoTokenizer
 
-    policy = located(policy)
     if policy.revision is not None and Path(policy.name).is_dir():
         raise InputError(
             f"policy.revision {policy.revision!r} is of a hub's repository, and policy.name {policy.name!r} is a "
             "folder; leave it out"
         )
+    policy = _located(policy)
     try:
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-            policy.name, revision=policy.revision or "main"
-        )
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(policy.name, revision=policy.revision)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise unavailable(policy, "tokenizer", error) from error
     # For a folder without tokenizer files, transformers invents one without any tokens.
@@ -93,9 +91,9 @@ def require_decoder(policy: PolicyConfig) -> None:
     from transformers import AutoConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-    policy = located(policy)
+    policy = _located(policy)
     try:
-        kind = AutoConfig.from_pretrained(policy.name, revision=policy.revision or "main").model_type
+        kind = AutoConfig.from_pretrained(policy.name, revision=policy.revision).model_type
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise unavailable(policy, "model", error) from error
     if kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
@@ -106,12 +104,12 @@ def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
     """Load the weights of a published model; InputError where there are none, or they are damaged."""
     from tasks.policy.load import read_whole_model
 
-    policy = located(policy)
+    policy = _located(policy)
     return read_whole_model(
         policy.name,
         f"policy.name {policy.name!r}",
         lambda error: unavailable(policy, "model", error),
-        revision=policy.revision or "main",
+        revision=policy.revision,
         **loading,
     )
 
@@ -216,6 +214,8 @@ def digests() -> dict[str, str]:
     return files
 
 
-def located(policy: PolicyConfig) -> PolicyConfig:
-    """Return the policy by a name: the stand-in's is its folder, whose files are verified."""
-    return PolicyConfig(name=str(shipped())) if policy.stand_in else policy
+def _located(policy: PolicyConfig) -> PolicyConfig:
+    """Return the policy by a name and a revision: the stand-in's name is its folder, whose files are verified."""
+    if policy.stand_in:
+        return PolicyConfig(name=str(shipped()), revision="main")
+    return policy.model_copy(update={"revision": policy.revision or "main"})

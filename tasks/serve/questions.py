@@ -19,7 +19,7 @@ def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping
         inputs = TASKS[task].inputs.model_validate(values)
     except ValidationError as error:
         named = ", ".join(field if needed else f"[{field}]" for field, needed in fields_of(task).items())
-        raise InputError(f"the inputs of {task} are {named}: {first_fault(error)}") from None
+        raise InputError(f"the inputs of {task} are {named}: {first_fault(error)}; give each its value") from None
     return asked_row(task, TASKS[task].system, inputs.prompt(TASKS[task].instruction), reference)
 
 

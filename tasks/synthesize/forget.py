@@ -4,7 +4,6 @@ The rows of the store stay, as other prompts' references and the rewards of SQL 
 whose they are is replaced: ids by random ones, texts by nothing, the place by none but the state.
 """
 
-import hashlib
 import hmac
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -17,7 +16,7 @@ from schemas.store.files import read_store, write_store
 from schemas.store.store import Person, Store
 from schemas.tables.prompts import read_prompts, write_prompt_table
 from schemas.tables.summaries import PromptsSummary
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.store_copies import cut
 
 if TYPE_CHECKING:
@@ -84,15 +83,11 @@ def anonymous(store: Store, person: Person, secret: bytes) -> Store:
 
 
 def _new_ids(values: frozenset[str], secret: bytes, attempt: int) -> dict[str, str]:
-    return {
-        value: hmac.new(secret, f"{attempt} {value}".encode(), hashlib.sha256).hexdigest()[:ID_CHARACTERS]
-        for value in values
-    }
+    return {id_: hmac.digest(secret, f"{attempt} {id_}".encode(), "sha256").hex()[:ID_CHARACTERS] for id_ in values}
 
 
 def _summary_without(summary: PromptsSummary, removed: Mapping[TaskName, int]) -> PromptsSummary:
     made = {task: count - removed.get(task, 0) for task, count in summary.made.items()}
     total = Counter(made) + Counter(summary.served or {})
-    few = {task for task in TASK_NAMES if summary.asked.get(task) and total[task] < summary.minority_floor}
-    minorities = {task: total[task] for task in TASK_NAMES if task in few}
+    minorities = {task: total[task] for task, n in summary.asked.items() if n and total[task] < summary.minority_floor}
     return summary.model_copy(update={"made": made, "minorities": minorities})

@@ -49,10 +49,7 @@ def _known(folder: Path) -> Iterator[PromptRow]:
     answers, _ = with_feedback(pl.concat(tables), read_feedback(found.feedback))
     known = answers.filter(pl.col("reference").is_not_null())
     ordered = known.sort("time", "task", "prompt", "reference", descending=[True, False, False, False])
-    for answer in ordered.iter_rows(named=True):
-        row = _row(answer)
-        if row is not None:
-            yield row
+    yield from filter(None, map(_row, ordered.iter_rows(named=True)))
 
 
 def _row(answer: Mapping[str, Any]) -> PromptRow | None:

@@ -215,8 +215,8 @@ def _draw_order(
     )
     lines = _draw_lines(address, catalogue, generator)
     by_boleto = generator.random() < CHANCES["boleto"]
-    seller = lines[0].product.seller
-    delivery = draw_delivery(purchased, address.state, seller.care, by_boleto=by_boleto, generator=generator)
+    care = lines[0].product.seller.care
+    delivery = draw_delivery(purchased, address.state, care, by_boleto=by_boleto, generator=generator)
     lived = delivery.settled < CLOSING
     issues = _draw_issues(lines, delivery, generator) if lived else []
     experience = judge(issues, leniency, generator, delivery.days_late) if lived else None
@@ -255,5 +255,4 @@ def _draw_issues(lines: tuple[OrderLine, ...], delivery: Delivery, generator: ra
         others.append("freight")
     others += [issue for issue, chance in (("price", 0.012), ("regret", 0.012)) if generator.random() < chance]
     generator.shuffle(others)
-    late = ["late"] if delivery.days_late else []
-    return (late + others)[:MOST_ISSUES]
+    return (["late"] * bool(delivery.days_late) + others)[:MOST_ISSUES]

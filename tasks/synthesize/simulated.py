@@ -70,20 +70,15 @@ def _draw_shoppers(orders: int, catalogue: Catalogue, generator: random.Random) 
 
 def _order(order: Order) -> Row:
     moments = (order.delivery.approved, order.delivery.shipped, order.delivery.delivered)
-    approved, shipped, delivered = (each if each is not None and each < CLOSING else None for each in moments)
-    status = _status(order, approved, shipped, delivered)
-    promised = order.delivery.promised
-    return order.order_id, order.customer_id, status, order.purchased, approved, shipped, delivered, promised
+    known = [each if each is not None and each < CLOSING else None for each in moments]
+    status = _status(order, *known)
+    return order.order_id, order.customer_id, status, order.purchased, *known, order.delivery.promised
 
 
 def _status(order: Order, approved: datetime | None, shipped: datetime | None, delivered: datetime | None) -> str:
     if order.delivery.shipped is None and order.experience is not None:
         return "canceled"
-    if delivered:
-        return "delivered"
-    if shipped:
-        return "shipped"
-    return "processing" if approved else "created"
+    return "delivered" if delivered else "shipped" if shipped else "processing" if approved else "created"
 
 
 def _customer(shopper: Shopper, order: Order) -> Row:
@@ -126,11 +121,10 @@ def _review(shopper: Shopper, order: Order, rows: dict[str, list[Row]], generato
     if experience is None or answered >= CLOSING or generator.random() >= CHANCES["review"]:
         return
     chance = CHANCES["message_with_complaint"] if experience.issues else CHANCES["message"]
-    title, message, told = None, None, ""
+    message, told = None, ""
     # A separate generator, so that changes in the word lists do not affect the orders.
     wording = random.Random(generator.getrandbits(64))
-    if generator.random() < CHANCES["title"]:
-        title = write_title(experience, shopper.style, wording)
+    title = write_title(experience, shopper.style, wording) if generator.random() < CHANCES["title"] else None
     if generator.random() < chance:
         thing, days_late = order.lines[0].product.thing, order.delivery.days_late
         message, told = write_message(experience, thing, days_late, shopper.style, wording)

@@ -59,10 +59,10 @@ class OpenedSource:
 def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress) -> OpenedSource:
     """Read or simulate what prompts are made from."""
     total = sum(config.counts.values())
-    scrubbed: Counter[Kind] = Counter()
     if own is not None:
         progress(0, total, f"reading {config.files}")
-        return _of_files(config, seed, own, scrubbed)
+        return _of_files(config, seed, own, progress)
+    scrubbed: Counter[Kind] = Counter()
     if config.source == "simulated":
         progress(0, total, f"simulating {config.orders_to_simulate} orders")
         store = simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
@@ -82,7 +82,8 @@ def _of_store(task: TaskName, count: int, store: Store, seed: int, source: str) 
             yield as_prompt_row(example, source)
 
 
-def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Counter[Kind]) -> OpenedSource:
+def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, progress: Progress) -> OpenedSource:
+    scrubbed: Counter[Kind] = Counter()
     store = scrub_store(own_store(own), scrubbed)
     lacking = _lacking(own.column_map)
     skipped = Skipped()
@@ -90,7 +91,7 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Coun
 
     def rows(task: TaskName, count: int) -> Iterator[PromptRow]:
         if count:
-            for row in own_prompts(own, task, count, random.Random(f"{seed}:{task}:rows"), skipped):
+            for row in own_prompts(own, task, count, random.Random(f"{seed}:{task}:rows"), skipped, progress):
                 made[task] += 1
                 yield row
         if not lacking[task]:
@@ -165,19 +166,12 @@ def run(
             f"{REMEDIES[config.source]}{''.join(f' ({note})' for note in source.notes())}"
         )
     progress(made.total(), sum(asked.values()), "prompts")
-    minorities = {
-        task: total
-        for task, count in asked.items()
-        if count and (total := made[task] + added[task]) < config.minority_floor
-    }
+    total = made + added
+    minorities = {task: total[task] for task, count in asked.items() if count and total[task] < config.minority_floor}
     summary = PromptsSummary(
         source=config.source,
         seed=seed,
-        store=StoreSize(
-            orders=source.store.orders.height,
-            reviews=source.store.reviews.height,
-            products=source.store.products.height,
-        ),
+        store=StoreSize(**{table: getattr(source.store, table).height for table in StoreSize.model_fields}),
         asked=asked,
         made={task: made[task] for task in asked},
         origins={
@@ -188,21 +182,16 @@ def run(
         minority_floor=config.minority_floor,
         minorities=minorities,
         scrubbed=dict(sorted(source.scrubbed.items())),
-        warnings=_warnings(config, source, asked, made, minorities, without_reference),
+        warnings=[],
     )
+    summary = summary.model_copy(update={"warnings": _warnings(config, source, summary)})
     summary.write(output)
     return summary
 
 
-def _warnings(
-    config: SynthesizeConfig,
-    source: OpenedSource,
-    asked: dict[TaskName, int],
-    made: Counter[TaskName],
-    minorities: dict[TaskName, int],
-    without_reference: Counter[TaskName],
-) -> list[str]:
-    warnings = []
+def _warnings(config: SynthesizeConfig, source: OpenedSource, summary: PromptsSummary) -> list[str]:
+    warnings: list[str] = []
+    asked, made = summary.asked, summary.made
     short = [
         f"{task} ({made[task]} of {count})"
         for task, count in asked.items()
@@ -216,8 +205,8 @@ def _warnings(
             what = "reviews" if "reviews" in NEEDED_BY_TASK[task] else "rows"
             total = f"{used:,} of {used + sum(why.values()):,} {what} could be used for {task}"
             warnings.append("; ".join([total, *(f"{number:,} {reason}" for reason, number in why.items())]))
-    if minorities:
-        named = ", ".join(f"{task} ({count})" for task, count in minorities.items())
+    if summary.minorities:
+        named = ", ".join(f"{task} ({count})" for task, count in summary.minorities.items())
         warnings.append(
             f"fewer than {config.minority_floor} prompts of {named}: the V4.2 report's push learned nothing from "
             "about 150, and the report puts the critical mass between 150 and 500; make more of them to train in "
@@ -227,8 +216,7 @@ def _warnings(
     warnings += [
         f"{count:,} prompts of {task} have no reference: in training they are scored by form alone, which a wrong "
         "answer has, too, and in the test split they count once people gave them a reference"
-        for task, count in without_reference.items()
-        if count
+        for task, count in summary.without_reference.items()
     ]
     return warnings
 

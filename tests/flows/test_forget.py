@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from flows import forget as forgetting
-from flows.stages import forget as stages
-from flows.stages.forget import FoundPerson
+from flows.stages import forget_places
+from flows.stages.forget_places import FoundPerson
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -79,7 +79,7 @@ def test_references_that_people_gave_leave_with_their_prompts(
     found = reached(read_inventory(tmp_path / "artifacts"), ANA)
     monkeypatch.setattr(forgetting, "look", lambda *_: FoundPerson(found, found.person, Traces(frozenset(), (), ())))
     monkeypatch.setattr(forgetting, "plan", lambda _, __, *asked: plan(config, found, *asked))
-    monkeypatch.setattr(stages, "Removal", NoTraces)
+    monkeypatch.setattr(forget_places, "Removal", NoTraces)
     monkeypatch.setattr(forgetting, "STEPS", {"logs": forgetting.STEPS["logs"]})
     with pytest.raises(InputError, match=r"references .*line 3"):
         forgetting.forget(config, ANA, remove_only=True)

@@ -43,28 +43,27 @@ def test_a_reference_without_one_of_its_keys_is_refused(task: TaskName) -> None:
 
 
 @pytest.mark.parametrize(
-    "reference",
+    "changes",
     [
-        {"rating": "Maria Souza", "fields": None},
-        {"rating": 1, "fields": {"Maria Souza maria@x.com 11 99999-0000": 1}},
-        {"rating": 1, "fields": {"sentiment": "Maria Souza mora na Rua das Flores"}},
-        {"rating": {"Maria": 1}, "fields": None},
+        {"reference": {"rating": "Maria Souza", "fields": None}},
+        {"reference": {"rating": 1, "fields": {"Maria Souza maria@x.com 11 99999-0000": 1}}},
+        {"reference": {"rating": 1, "fields": {"sentiment": "Maria Souza mora na Rua das Flores"}}},
+        {"reference": {"rating": 1, "fields": None, "complaint_words": ["Maria"]}},
+        {"task": "churn", "reference": {"churn": True, "profile": {"Maria": 1}}},
+        {"prompt": 52998224725},
+        {"task": "52998224725"},
     ],
 )
-def test_no_persons_word_is_repeated(reference: dict[str, object]) -> None:
-    assert "maria" not in fault(reference=reference).lower()
-
-
-@pytest.mark.parametrize("changes", [{"prompt": 52998224725}, {"task": "52998224725"}, {"prompt": 529982247.25}])
-def test_no_number_that_may_be_a_persons_is_repeated(changes: dict[str, object]) -> None:
-    assert "52998" not in fault(**changes)
+def test_no_word_and_no_number_of_a_person_is_repeated(changes: dict[str, Any]) -> None:
+    said = fault(**changes).lower()
+    assert "maria" not in said
+    assert "52998" not in said
 
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ('{"prompt_id":"b","task":"push","seed":0,"sample":0,"score":NaN}', "score"),
-        ('{"prompt_id":"b","task":"push","seed":0,"sample":0,"score":1.2}', "less than or equal to 1"),
         ('{"prompt_id":"b","task":"push","seed":0,"score":0.5}', "sample"),
         ("not json", "JSON"),
         ("", "nothing is there"),

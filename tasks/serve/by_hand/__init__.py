@@ -1,1 +1,1 @@
-"""What people use without a program: the page on which they try the tasks, and files of questions and answers."""
+"""Tools for people without a program: the page on which they try the tasks, and files of questions and answers."""

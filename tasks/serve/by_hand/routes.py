@@ -3,7 +3,7 @@
 import asyncio
 import re
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast, get_args
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import HTMLResponse
@@ -54,9 +54,7 @@ def preferred(accepted: str) -> Language:
     for each in accepted.lower().split(","):
         name, _, weight = each.partition(";q=")
         share = float(weight) if _WEIGHT.fullmatch(weight) else 1.0
-        if (code := name.strip()[:2]) == "pt":
-            weighted.append((share, "pt"))
-        elif code == "en":
-            weighted.append((share, "en"))
-    # Of equal weights the first.
+        if (code := name.strip()[:2]) in get_args(Language):
+            weighted.append((share, cast("Language", code)))
+    # The first of equal weights.
     return max(weighted, key=lambda each: each[0])[1]

@@ -5,9 +5,11 @@ const clock = new Intl.DateTimeFormat(document.documentElement.lang, {
 });
 const byId = (id) => document.getElementById(id);
 const cards = [...document.querySelectorAll(".card")];
+// Counts questions and chosen tasks: an answer that comes after a later one is nobody's.
+let turn = 0;
 
 // Signs that nobody sees, or that turn the direction of reading, are spelled out.
-const shown = (text) => String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g,
+const shown = (text) => String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
   (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 const worded = (message, values) => Object.entries(values).reduce(
   (text, [name, value]) => text.replace(`{${name}}`, value), words[message]);
@@ -72,19 +74,22 @@ function judge(answer) {
   return row;
 }
 
-async function askOne(card, task, inputs) {
+async function askOne(card, task, inputs, asked) {
   const waits = card.id === "base" ? [element("p", words["loaded with its first question, which takes a while"], "note")] : [];
   fill(card, words.asking, "", waits);
   try {
     const answer = await call(`v1/tasks/${task}?by=${card.id}`, inputs);
+    if (asked !== turn) return;
     const sent = answer.text !== null;
     const badge = answer.checked ? "checked" : sent ? "not checked" : "nothing to show";
     const parts = sent ? [element("div", written(answer.text), "text")] : [];
     if (answer.reason !== null) parts.push(element("p", reason(answer.reason), "why"));
     const facts = { milliseconds: Math.round(answer.milliseconds), tokens: answer.tokens };
-    parts.push(element("p", worded("{milliseconds} ms, {tokens} tokens", facts), "note"), judge(answer));
+    const how = `${answer.version} · ${worded("{milliseconds} ms, {tokens} tokens", facts)}`;
+    parts.push(element("p", how, "note"), judge(answer));
     fill(card, words[badge], answer.checked ? "checked" : "unchecked", parts);
   } catch (error) {
+    if (asked !== turn) return;
     // Most tasks have no bag of words.
     if (error.code === "not_beside") card.hidden = true;
     else fill(card, words.refused, "unchecked", [element("p", error.message, "why")]);
@@ -97,7 +102,8 @@ async function ask(event) {
   const button = form.querySelector(".ask");
   const given = [...new FormData(form)].filter(([, value]) => value.trim());
   button.disabled = true;
-  await Promise.all(cards.map((card) => askOne(card, form.id, Object.fromEntries(given))));
+  const asked = ++turn;
+  await Promise.all(cards.map((card) => askOne(card, form.id, Object.fromEntries(given), asked)));
   button.disabled = false;
 }
 
@@ -126,6 +132,7 @@ async function list() {
 }
 
 function choose() {
+  turn += 1;
   for (const form of document.forms) form.hidden = form.id !== byId("task").value;
   for (const card of cards) card.hidden = true;
 }

@@ -17,6 +17,7 @@ _POINTS: Final = re.compile(r"(\d{1,2})(?:[.,]0+)?")
 _STARS: Final = re.compile(
     r"([1-5])(?:[.,]0+)?(?:\s*(?:estrelas?|stars?|/\s*5|de 5|out of 5|[-–—:.)]\s*\D+))?", re.IGNORECASE
 )
+_SIGNS: Final = re.compile(r"([★⭐]{1,5})[☆✩]*")
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,11 @@ def choose(file: LookedFile, wanted: Known, phrases: Known = MappingProxyType({}
                 lacks = _is_empty(cells) or (ours == "product_id" and cells.null_count() > 0)
                 choice = judged(ours, column, cells)
                 if choice.sure or name in wanted[ours]:
-                    # The cells go before the names: `Avaliação` may be the stars or the text.
-                    named.append((lacks, not choice.sure, ranks[name], choice))
+                    # The cells go before the names: `Avaliação` may be the stars or the text, and is then no id.
+                    named.append((lacks, not choice.sure, ours.endswith("_id"), ranks[name], choice))
     chosen: dict[str, ColumnChoice] = {}
     taken: set[str] = set()
-    for *_, choice in sorted(named, key=lambda each: each[:3]):
+    for *_, choice in sorted(named, key=lambda each: each[:4]):
         if choice.ours not in chosen and choice.theirs not in taken:
             chosen[choice.ours] = choice
             # Only an id may be two of ours: that of an order, and of its only customer.
@@ -129,12 +130,13 @@ def _points(cells: pl.Series) -> dict[str, str] | None:
 
 def _stars(cells: pl.Series) -> dict[str, str] | None:
     """Return the number of stars that each cell names, such as `5 estrelas`; None where one names none."""
-    found, words = cells.drop_nulls().unique().sort().to_list(), read_names().values["stars"]
-    stars = {
-        cell: number[1] if (number := _STARS.fullmatch(cell)) else words.get(folded(cell)) or str(cell.count("★"))
-        for cell in found[: MOST_VALUES + 1]
-    }
-    return None if len(found) > MOST_VALUES or "0" in stars.values() else stars
+    words, stars = read_names().values["stars"], dict[str, str]()
+    for cell in cells.drop_nulls().unique().sort().head(MOST_VALUES + 1):
+        # An emoji may have a sign behind it that says how it is drawn.
+        text = cell.replace("\ufe0f", "")
+        number, signs = _STARS.fullmatch(text), _SIGNS.fullmatch(text.replace(" ", ""))
+        stars[cell] = number[1] if number else str(len(signs[1])) if signs else words.get(folded(text), "")
+    return None if len(stars) > MOST_VALUES or "" in stars.values() else stars
 
 
 def _proposed(value: str, known: Mapping[str, str]) -> str:

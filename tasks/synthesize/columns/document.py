@@ -170,7 +170,8 @@ def _rows_of(task: TaskName, recognized: Recognized) -> TaskPlan:
     """Return all rows of a task as its prompts, as far as something of the right answer is known."""
     sections = recognized.prompts(task)
     # Training compares answers with a right one: a push with its own inputs.
-    usable = [_usable(each) for each in sections if task == "push" or any(choice.sure for choice in each.reference)]
+    learned = [each for each in sections if task == "push" or any(choice.sure for choice in each.reference)]
+    usable = [rows for each in learned if (rows := _usable(each)).height]
     missing = _missing(task, recognized)
     if sections and not usable and missing is not None:
         found = sum(_usable(each)[_TEXT].n_unique() for each in sections)

@@ -83,7 +83,8 @@ def read_names() -> ColumnNames:
     document = read_data(NAMES_FILE)
     personal = document["personal"]
     of_values = {
-        column: {folded(word): ours for ours, words in of_column.items() for word in (ours, *words)}
+        # A sign, such as an emoji, is none of the known words.
+        column: {name: ours for ours, words in of_column.items() for word in (ours, *words) if (name := folded(word))}
         for column, of_column in document["values"].items()
     }
     statuses = {name: of_values["order_status"] | of_values.get(name, {}) for name in OTHER_STATUSES}

@@ -142,11 +142,7 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
         del best["reviews"]
     best |= {section.name: section for section in _with_persons(best["orders"], best.pop("customers", None))}
     tables = (best[table] for table in NEEDED if table in best)
-    return tuple(
-        each
-        for each in tables
-        if each.name not in NAMED_BY_OTHERS or any(choice.ours not in each.needed for choice in each.columns)
-    )
+    return tuple(s for s in tables if s.name not in NAMED_BY_OTHERS or any(c.ours not in s.needed for c in s.columns))
 
 
 def _knows_answers(section: MapSection) -> bool:
@@ -186,8 +182,7 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
     persons = () if person is None else (replace(person, ours="customer_unique_id"),)
     if persons or places:
         yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
-        columns = (own, *persons, *places.values())
-        yield MapSection("customers", True, orders.file, NEEDED["customers"], columns)
+        yield MapSection("customers", True, orders.file, NEEDED["customers"], (own, *persons, *places.values()))
 
 
 def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:

@@ -61,11 +61,11 @@ class ColumnCells:
     are_numbers: bool
     """Whether all of them were numbers in the file and no texts, so that they have a decimal point."""
 
-    def fault(self, broken: pl.Series, what: str) -> InputError:
-        """Return the error of the first broken cell."""
-        rows = broken.arg_true()
-        more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
-        return InputError(f"{self.place}: {self.row(rows[0])} is not {what}{more}; correct it, or leave it empty")
+    def refuse(self, broken: pl.Series, what: str) -> None:
+        """Refuse broken cells, where there are some, by the first."""
+        if len(rows := broken.arg_true()):
+            more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+            raise InputError(f"{self.place}: {self.row(rows[0])} is not {what}{more}; correct it, or leave it empty")
 
     def row(self, number: int) -> str:
         """Return how a row is called in the file."""
@@ -100,8 +100,7 @@ def as_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series:
         return read_numbers(texts, cells.place, decimals, cells.row)
     numbers = texts.cast(pl.Float64, strict=False)
     broken = texts.is_not_null() & ~numbers.is_finite().fill_null(value=False)
-    if broken.any():
-        raise cells.fault(broken, "a number")
+    cells.refuse(broken, "a number")
     return numbers
 
 
@@ -109,8 +108,7 @@ def as_whole_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series
     """Return whole numbers."""
     numbers = as_numbers(cells, decimals)
     broken = ((numbers != numbers.round()) | (numbers.abs() > 2**53)).fill_null(value=False)
-    if broken.any():
-        raise cells.fault(broken, "a whole number")
+    cells.refuse(broken, "a whole number")
     return numbers.cast(pl.Int64)
 
 
@@ -120,8 +118,7 @@ def as_flags(cells: ColumnCells) -> pl.Series:
     read = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
     flags = texts.replace_strict(read, default=None, return_dtype=pl.Boolean)
     broken = texts.is_not_null() & flags.is_null()
-    if broken.any():
-        raise cells.fault(broken, "true or false")
+    cells.refuse(broken, "true or false")
     return flags
 
 
@@ -163,9 +160,8 @@ def as_moments(cells: ColumnCells, order: DateOrder) -> pl.Series:
     day, month = ("1", "2") if order != "month-first" else ("2", "1")
     other = texts.str.extract_groups(_YEAR_LAST).struct.unnest()
     words = texts.str.extract_groups(_IN_WORDS).struct.unnest()
-    named = (
-        words["2"].str.to_lowercase().str.head(_LETTERS).replace_strict(_MONTH, default=None, return_dtype=pl.String)
-    )
+    letters = words["2"].str.to_lowercase().str.head(_LETTERS)
+    named = letters.replace_strict(_MONTH, default=None, return_dtype=pl.String)
     table = pl.DataFrame(
         {
             "year": parts["1"].fill_null(other["3"]).fill_null(words["3"]),
@@ -181,9 +177,8 @@ def as_moments(cells: ColumnCells, order: DateOrder) -> pl.Series:
     )
     # 12 AM is midnight, and 12 PM noon.
     hours = pl.col("hour").cast(pl.Int64) % 12 + pl.when(pl.col("half") == "p").then(12).otherwise(0)
-    table = table.with_columns(
-        pl.when(pl.col("half").is_null()).then("hour").otherwise(hours.cast(pl.String)).alias("hour")
-    )
+    hour = pl.when(pl.col("half").is_null()).then("hour").otherwise(hours.cast(pl.String))
+    table = table.with_columns(hour.alias("hour"))
     written = pl.format(
         "{}-{}-{} {}:{}:{}",
         "year",
@@ -193,8 +188,7 @@ def as_moments(cells: ColumnCells, order: DateOrder) -> pl.Series:
     naive = table.select(written.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)).to_series()
     moments = _here(naive, table["offset"])
     broken = texts.is_not_null() & ~moments.dt.year().is_between(FIRST_YEAR, LAST_YEAR).fill_null(value=False)
-    if broken.any():
-        raise cells.fault(broken, "a date such as 2024-01-31 23:59:59, 31/01/2024 23:59 or 31 de janeiro de 2024 23:59")
+    cells.refuse(broken, "a date such as 2024-01-31 23:59:59, 31/01/2024 23:59 or 31 de janeiro de 2024 23:59")
     return moments
 
 

@@ -35,7 +35,7 @@ FOLLOWING: Final[Mapping[str, Mapping[str, str]]] = {
     "reviews": {"review_id": "order_id"},
 }
 """Identities of a table that follow from another column where they are not mapped: without a customer's id each order
-is of a person of its own, and without a review's each order has one."""
+is of a person of its own; a review's is then its order's, numbered where that has several."""
 
 NO_TABLES: Final = (
     "its queries run on the shop's tables, of which the column map has none; add [[tables]], of orders at least"

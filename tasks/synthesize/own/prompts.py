@@ -5,13 +5,14 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, cast
 
 import polars as pl
 from pydantic import ValidationError
 
 from schemas.errors import InputError
 from schemas.faults import did_you_mean, first_fault
+from schemas.progress import Progress, silent
 from schemas.references import REFERENCES, ExtractionFields, check_reference, knows_anything
 from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, reference_fields
 from schemas.tables.prompts import PromptRow, content_id
@@ -26,9 +27,13 @@ SOURCE: Final = "files"  # Origin of these prompts, as `PromptRow.source`.
 EMPTY: Final = "have no text"
 TOO_LONG: Final = "are too long"
 UNTOLD: Final = "do not tell their complaint"
+UNNEEDED: Final = "are more than were needed"
 """Reasons for which a row makes no prompt. Of a review whose sentiment is known the complaint has to be, too, as of the
 store's reviews: else to hide it would earn as much as to name it."""
 COMPLAINT: Final = "main_complaint"
+TRIED: Final = 10  # Rows for a prompt, of which at least one is taken to make one.
+TRIED_ALWAYS: Final = 200_000  # Rows that take a minute.
+ROWS_BETWEEN_REPORTS: Final = 10_000
 
 _READERS: Final[Mapping[str, Callable[[ColumnCells, MappedPrompts], list[Any]]]] = {
     "array": lambda cells, _: [None if text is None else _facts(text) for text in cells.texts],
@@ -66,33 +71,49 @@ class _Candidates:
     model: type[TaskInputs]
 
 
+class _Usable(NamedTuple):
+    """A row that makes a prompt."""
+
+    candidates: _Candidates
+    row: int
+    instruction: str
+    is_known: bool
+    """Whether something of the right answer is."""
+
+
 def own_prompts(
-    own: OwnFiles, task: TaskName, count: int, generator: random.Random, skipped: Skipped
+    own: OwnFiles, task: TaskName, count: int, generator: random.Random, skipped: Skipped, progress: Progress = silent
 ) -> Iterator[PromptRow]:
     """Yield at most `count` prompts of a task from the rows that are some, in random order, each in one wording.
 
     Those of which something of the right answer is known come first: the others only where there are too few.
     """
-    again = random.Random()
-    again.setstate(generator.getstate())
-    known = [knows_anything(row.reference) for row in every_prompt(own, task, generator, skipped)]
-    order = list(range(len(known)))
-    generator.shuffle(order)
-    order.sort(key=lambda place: not known[place])
-    chosen = {*order[:count]}
-    # Made twice, for the prompts of millions of rows do not fit into the memory of a laptop.
-    rows = {place: row for place, row in enumerate(every_prompt(own, task, again, Skipped())) if place in chosen}
-    yield from (rows[place] for place in order[:count])
-
-
-def every_prompt(own: OwnFiles, task: TaskName, generator: random.Random, skipped: Skipped) -> Iterator[PromptRow]:
-    """Yield the prompts of a task from all rows that are some, in their order."""
+    # The prompts of millions of rows do not fit into the memory of a laptop, but the place and the wording of each do.
+    usable: list[_Usable] = []
     for file in own.column_map.prompts:
-        for row in _rows(_candidates(own, file, task), task, generator, skipped) if task in file.tasks else ():
-            if task == "sql_qa" and not own.column_map.tables:
-                raise InputError(f"{file.path} has rows of sql_qa, and {NO_TABLES}")
-            skipped.usable[task] += 1
-            yield row
+        if task in file.tasks:
+            some = _drawn(_candidates(own, file, task), task, count, generator, skipped)
+            usable += _usable_rows(some, task, generator, skipped, progress)
+    if task == "sql_qa" and usable and not own.column_map.tables:
+        raise InputError(f"{usable[0].candidates.file.path} has rows of sql_qa, and {NO_TABLES}")
+    skipped.usable[task] += len(usable)
+    generator.shuffle(usable)
+    usable.sort(key=lambda each: not each.is_known)
+    yield from (_prompt_row(task, each) for each in usable[:count])
+
+
+def _drawn(
+    candidates: _Candidates, task: TaskName, count: int, generator: random.Random, skipped: Skipped
+) -> _Candidates:
+    """Return the candidates with rows enough for a count, as some make no prompt: first those with an answer's cell."""
+    most = max(TRIED * count, TRIED_ALWAYS)
+    if (unneeded := len(candidates.rows) - most) <= 0:
+        return candidates
+    skipped.rows[task, UNNEEDED] += unneeded
+    told = [row for row in candidates.rows if any(values[row] is not None for values in candidates.known.values())]
+    drawn = generator.sample(told, min(most, len(told)))
+    drawn += generator.sample(sorted({*candidates.rows} - {*told}), most - len(drawn))
+    return replace(candidates, rows=sorted(drawn))
 
 
 def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidates:
@@ -131,7 +152,7 @@ def _is_of_task(own: OwnFiles, file: MappedPrompts, task: TaskName) -> pl.Series
     if unknown.any():
         first = str(named[unknown.arg_true()[0]] or "")
         near = did_you_mean(first, TASK_NAMES) or f"; use {', '.join(TASK_NAMES)}"
-        raise cells.fault(unknown, f"a task{near}")
+        cells.refuse(unknown, f"a task{near}")
     return named == task
 
 
@@ -151,42 +172,59 @@ def _facts(text: str) -> list[Any]:
     return found if isinstance(found, list) else [part.strip() for part in text.split("|") if part.strip()]
 
 
-def _rows(candidates: _Candidates, task: TaskName, generator: random.Random, skipped: Skipped) -> Iterator[PromptRow]:
+def _usable_rows(
+    candidates: _Candidates, task: TaskName, generator: random.Random, skipped: Skipped, progress: Progress
+) -> Iterator[_Usable]:
     wording = read_wording(task)
     texts: dict[str, tuple[str, int]] = {}
-    for row in candidates.rows:
+    for number, row in enumerate(candidates.rows):
+        if number % ROWS_BETWEEN_REPORTS == 0:
+            progress(number, len(candidates.rows), f"rows of {task} read")
         # Drawn for every row, so that an empty one does not move the wordings of others.
         instruction = generator.choice(wording.instructions)
-        given = {name: values[row] for name, values in candidates.inputs.items() if not _is_blank(values[row])}
-        if not given:
-            skipped.rows[task, EMPTY] += 1
+        content = _content(candidates, task, row, instruction)
+        if isinstance(content, str):
+            skipped.rows[task, content] += 1
             continue
-        prompt = _prompt(candidates, task, row, given, instruction)
-        if prompt is None:
-            skipped.rows[task, TOO_LONG] += 1
-            continue
-        known = {name: values[row] for name, values in candidates.known.items()}
-        reference = _reference(task, known, given)
-        if reference is None:
-            skipped.rows[task, UNTOLD] += 1
-            continue
-        try:
-            check_reference(task, reference)
-        except ValidationError as error:
-            said = f"has no reference of {task}: {first_fault(error)}; translate values by [prompts.values.FIELD]"
-            raise _fault(candidates, row, said) from None
-        customer, order, review = (
-            candidates.identities[name][row] if name in candidates.identities else None for name in IDENTITIES
-        )
+        review = candidates.identities["review_id"][row] if "review_id" in candidates.identities else None
         if review is not None:
-            said = repr(sorted(given.items()))
-            first, number = texts.setdefault(review, (said, row))
+            said = repr(sorted(_given(candidates, row).items()))
+            first, other = texts.setdefault(review, (said, row))
             if first != said:
-                raise _fault(candidates, row, f"has the review_id of {candidates.place.row(number)}, and another text")
-            if number != row:
+                raise _fault(candidates, row, f"has the review_id of {candidates.place.row(other)}, and another text")
+            if other != row:
                 continue
-        content = (task, wording.system, prompt, reference)
-        yield PromptRow(content_id(*content), *content, SOURCE, customer, order, review)
+        yield _Usable(candidates, row, instruction, knows_anything(content[1]))
+
+
+def _content(candidates: _Candidates, task: TaskName, row: int, instruction: str) -> tuple[str, dict[str, Any]] | str:
+    """Return the prompt of a row and its reference, or the reason for which it makes none."""
+    if not (given := _given(candidates, row)):
+        return EMPTY
+    if (prompt := _prompt(candidates, task, row, given, instruction)) is None:
+        return TOO_LONG
+    known = {name: values[row] for name, values in candidates.known.items()}
+    if (reference := _reference(task, known, given)) is None:
+        return UNTOLD
+    try:
+        check_reference(task, reference)
+    except ValidationError as error:
+        said = f"has no reference of {task}: {first_fault(error)}; translate values by [prompts.values.FIELD]"
+        raise _fault(candidates, row, said) from None
+    return prompt, reference
+
+
+def _given(candidates: _Candidates, row: int) -> dict[str, Any]:
+    return {name: values[row] for name, values in candidates.inputs.items() if not _is_blank(values[row])}
+
+
+def _prompt_row(task: TaskName, usable: _Usable) -> PromptRow:
+    candidates, row, instruction, _ = usable
+    # It made one before.
+    content = cast("tuple[str, dict[str, Any]]", _content(candidates, task, row, instruction))
+    identities = (candidates.identities[name][row] if name in candidates.identities else None for name in IDENTITIES)
+    whole = (task, read_wording(task).system, *content)
+    return PromptRow(content_id(*whole), *whole, SOURCE, *identities)
 
 
 def _is_blank(value: Any) -> bool:

@@ -44,10 +44,10 @@ TELLING: Final[Mapping[str, tuple[str, ...]]] = {
     "reviews": ("review_score", "review_comment_title", "review_comment_message"),
 }
 """Columns without any of which a row of a flat file is no row of the table: an order without a review, say."""
-LATER: Final = (
-    ("orders", "order_purchase_timestamp", ("order_approved_at", "order_delivered_customer_date")),
-    ("reviews", "review_creation_date", ("review_answer_timestamp",)),
-)
+LATER: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "orders": ("order_purchase_timestamp", ("order_approved_at", "order_delivered_customer_date")),
+    "reviews": ("review_creation_date", ("review_answer_timestamp",)),
+}
 """Moments, and those that are never before them."""
 KINDS_OF_NO_STORE: Final[Mapping[str, Any]] = {
     QUANTITY: pl.Int64(),
@@ -56,6 +56,7 @@ KINDS_OF_NO_STORE: Final[Mapping[str, Any]] = {
     **dict.fromkeys(OTHER_STATUSES, pl.String()),
 }
 MOST_PIECES: Final = 10_000
+NUMBER_IN_ORDER: Final = pl.int_range(1, pl.len() + 1).over("order_id")
 
 
 def own_store(own: OwnFiles) -> Store:
@@ -87,16 +88,14 @@ def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
 
 def _refuse_values_of_no_store(cells: Mapping[str, ColumnCells], values: Mapping[str, pl.Series]) -> None:
     """Refuse wrong values in columns that no store has, and so no table's schema checks."""
-    statuses = ", ".join(ORDER_STATUSES)
     for name, column in values.items():
         right, what = pl.Series([True]), ""
         if name in OTHER_STATUSES:
-            right, what = column.is_in(ORDER_STATUSES), f"one of {statuses} (translate it by [tables.values.{name}])"
+            what = f"one of {', '.join(ORDER_STATUSES)} (translate it by [tables.values.{name}])"
+            right = column.is_in(ORDER_STATUSES)
         elif name == QUANTITY:
             right, what = column.is_between(0, MOST_PIECES), f"a number of pieces from 0 to {MOST_PIECES:,}"
-        wrong = ~right.fill_null(value=True)
-        if wrong.any():
-            raise cells[name].fault(wrong, what)
+        cells[name].refuse(~right.fill_null(value=True), what)
 
 
 def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder) -> pl.Series:
@@ -152,9 +151,12 @@ def _with_rows_alone(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame) -
     if file.table == "items":
         return _numbered_items(read)
     if file.table == "payments" and "payment_sequential" not in read.columns:
-        known = [name for name in read.columns if name != ROW]
-        distinct = read.unique(known, keep="first", maintain_order=True)
-        return _refunded(distinct.with_columns(payment_sequential=pl.int_range(1, pl.len() + 1).over("order_id")))
+        return _refunded(_different(read).with_columns(payment_sequential=NUMBER_IN_ORDER))
+    if file.table == "reviews" and "review_id" not in file.columns:
+        # An order's first review has the order's id.
+        numbered = pl.concat_str("review_id", NUMBER_IN_ORDER.cast(pl.String), separator="-")
+        own_id = pl.when(NUMBER_IN_ORDER > 1).then(numbered).otherwise("review_id")
+        return _different(read).with_columns(review_id=own_id)
     merged = _merged(own, file, read, key)
     return _refunded(merged) if file.table == "payments" else _canceled(merged) if file.table == "orders" else merged
 
@@ -193,7 +195,11 @@ def _numbered_items(read: pl.DataFrame) -> pl.DataFrame:
         read = read.drop([name for name in (QUANTITY, "piece", "order_item_id") if name in read.columns])
     if "order_item_id" in read.columns:
         return read
-    return read.with_columns(order_item_id=pl.int_range(1, pl.len() + 1).over("order_id"))
+    return read.with_columns(order_item_id=NUMBER_IN_ORDER)
+
+
+def _different(read: pl.DataFrame) -> pl.DataFrame:
+    return read.unique([name for name in read.columns if name != ROW], keep="first", maintain_order=True)
 
 
 def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
@@ -209,12 +215,9 @@ def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Seque
             group = read.join(several.head(1).select(key), on=key, how="semi").drop_nulls(name)
             first, second = group.unique(name, keep="first", maintain_order=True)[ROW][:2]
             cells = own.place(file)
-            hint = (
-                "; map review_id, too" if file.table == "reviews" and name != "review_id" else ": correct one of them"
-            )
             raise InputError(
                 f"{file.path}: {cells.row(first)} and {cells.row(second)} have the same {' and '.join(key)} in table "
-                f"{file.table} and another {name}{_more(several.height)}; an id names one row{hint}"
+                f"{file.table} and another {name}{_more(several.height)}; an id names one row: correct one of them"
             )
     return grouped.agg(pl.col(ROW).first(), pl.col(others).drop_nulls().first())
 
@@ -225,14 +228,11 @@ def _more(count: int) -> str:
 
 def _in_time(table: str, read: pl.DataFrame) -> pl.DataFrame:
     """Move a date without a time, which counts as midnight, to the moment of that day that it cannot be before."""
-    for of_table, first, others in LATER:
-        if of_table == table:
-            for name in others:
-                later = pl.col(name)
-                is_date = (later.dt.truncate("1d") == later) & (later.dt.date() == pl.col(first).dt.date())
-                read = read.with_columns(
-                    pl.when(is_date).then(pl.max_horizontal(name, first)).otherwise(name).alias(name)
-                )
+    first, others = LATER.get(table, ("", ()))
+    for name in others:
+        later = pl.col(name)
+        is_date = (later.dt.truncate("1d") == later) & (later.dt.date() == pl.col(first).dt.date())
+        read = read.with_columns(pl.when(is_date).then(pl.max_horizontal(name, first)).otherwise(name).alias(name))
     return read
 
 
@@ -256,8 +256,7 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
     """Add the customers, products and sellers that are named by others and have no file: their ids are all of them."""
     found = dict(tables)
     if "items" in found:
-        sellers = pl.col("seller_id").fill_null("loja")
-        found["items"] = found["items"].with_columns(sellers)
+        found["items"] = found["items"].with_columns(pl.col("seller_id").fill_null("loja"))
     for name, column, of_table in (
         ("customers", "customer_id", "orders"),
         ("products", "product_id", "items"),
@@ -285,8 +284,7 @@ def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
 
 def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Mapping[str, pl.DataFrame]) -> None:
     for name, column, other in LINKS:
-        file = files.get(name)
-        if file is None:
+        if (file := files.get(name)) is None:
             continue
         if other not in tables:
             raise InputError(

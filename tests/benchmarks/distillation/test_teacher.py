@@ -38,12 +38,11 @@ def test_a_student_is_pulled_to_its_teacher_and_stops_with_its_tokens(tmp_path: 
     )  # fmt: skip
     student, data = build_model(SHAPE, TOKENIZER, seed=3), Dataset.from_list(asked)
     named = {"args": arguments, "train_dataset": data, "processing_class": TOKENIZER}
-    trainer = CpuDistillationTrainer(model=student, teacher_model=sure, **named)
+    trainer = CpuDistillationTrainer(1_000, model=student, teacher_model=sure, **named)
     given = trainer._generate_and_score_completions(asked)
     found, _, tokens = trainer._compute_loss(student, given, given["num_items_in_batch"])
     assert tokens == trainer.sampled_tokens > 0
     assert found.item() == pytest.approx(_divergence(student, sure, given), rel=1e-4)
-    trainer.budget = 1_000
     trainer.train()
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     assert losses[-1] < 0.8 * losses[0]

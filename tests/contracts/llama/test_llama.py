@@ -7,8 +7,9 @@ and a chat template like Tucano2's.
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import takewhile
 from math import sqrt
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import httpx
 import pytest
+import torch
 
 from schemas.progress import silent
 from schemas.source import REPOSITORY
@@ -33,12 +35,33 @@ INTERPRETER = REPOSITORY / ".venv-llama" / "bin" / "python"
 REAL = REPOSITORY / ".cache" / "real-model"
 LONGEST = 128
 MOST_APART = {"F16": 1e-3, "Q8_0": 1.5e-2}
-"""Root mean square difference of log-probabilities in nats, four times what was measured: llama.cpp also rounds what a
-layer hands on, to half precision or to 8 bits."""
-LAYERS_OF_REAL = 8
-"""The pretrained model has 30 layers, and each rounds: 2.1e-3 in half precision and 5.6e-2 in 8 bits were measured."""
+"""Root mean square difference of log-probabilities in nats; llama.cpp also rounds what a layer hands on, to half
+precision or to 8 bits. The stand-in's are 4.1e-4 and 5.4e-3."""
+MOST_BELOW = {"F16": 4e-3, "Q8_0": 8e-2}
+"""Nats that a token which llama.cpp takes for the most likely may lie below the version's; 1.9e-4 and 3.8e-2."""
+ROUNDED_MORE = 8
+"""Times these, for the others: 30 layers round the pretrained model (1.9e-3 and 4.9e-2 apart), and random weights give
+logits that are far apart (at most 4.4e-3 and 5.3e-2)."""
 EQUAL_SHARE = 0.95
 """Answers in half precision may part where the version's two best tokens are nearly as likely."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model and its answers."""
+
+    weights: Path
+    trained: bool
+    """Models of random weights write bytes that are no text, so their answers are compared by token alone."""
+    model: Any
+    original: Original
+
+    def log_probabilities(self, prompt: str, tokens: list[int]) -> torch.Tensor:
+        """Return those of the whole vocabulary at each of the tokens after a prompt, (tokens, vocabulary), in nats."""
+        before = self.original.tokenizer.encode(prompt, add_special_tokens=False)
+        with torch.inference_mode():
+            logits = self.model(input_ids=torch.tensor([[*before, *tokens]])).logits[0, len(before) - 1 : -1]
+        return torch.log_softmax(logits.float(), dim=-1)
 
 
 @contextmanager
@@ -78,7 +101,7 @@ def _compare_prompts(client: httpx.Client, original: Original) -> int:
 
 
 @pytest.fixture(scope="module", params=["stand-in", "real", "sentencepiece", "byte-level words"])
-def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Original]:
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Asked:
     """A model and its answers to prompts of a simulated store."""
     trained = {"stand-in": shipped(), "real": REAL}
     weights = trained.get(request.param) or save_model(tmp_path_factory.mktemp("model"), kind=request.param)
@@ -88,30 +111,36 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     ended = in_this_process("synthesize", "--count", str(PROMPTS), "--seed", "5", "--out", folder)
     assert ended.returncode == 0, ended.stderr
     rows = read_prompts(folder / "prompts.parquet")[:: 1 if weights == shipped() else 10]
-    return weights, ask_original(load_exact(weights), weights, rows, None, LONGEST, silent)
+    model = load_exact(weights)
+    return Asked(weights, request.param in trained, model, ask_original(model, weights, rows, None, LONGEST, silent))
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_model_answers_as_here(precision: Precision, asked: tuple[Path, Original], tmp_path: Path) -> None:
-    file, (weights, original) = tmp_path / "m.gguf", asked
-    write_gguf(weights, file, precision, name="m")
-    equal, squares = 0, []
+def test_a_model_answers_as_here(precision: Precision, asked: Asked, tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    write_gguf(asked.weights, file, precision, name="m")
+    original, equal, squares, shortfalls = asked.original, 0, [], []
     with _served(file) as client:
         tokens = _compare_prompts(client, original)
-        for text, own, weighed in zip(original.texts, original.answers, original.log_probabilities, strict=False):
+        for text, own in zip(original.texts, original.answers, strict=False):
             request = {"prompt": text, "n_predict": LONGEST, "temperature": 0, "n_probs": 1, "return_tokens": True}
             found = _asked(client, "/completion", {**request, "cache_prompt": False})
-            mine: Sequence[int] = original.tokenizer.encode(own.text, add_special_tokens=False)
-            # Of a turn's end, the server says only that it came.
             equal += found["content"] == own.text
-            pairs = zip(mine, found["tokens"], weighed, found["completion_probabilities"], strict=False)
-            same = takewhile(lambda each: each[0] == each[1], pairs)
-            squares += [(likely - its["logprob"]) ** 2 for _, _, likely, its in same]
+            likely = asked.log_probabilities(text, found["tokens"])
+            weighed = likely.gather(1, torch.tensor(found["tokens"], dtype=torch.long).unsqueeze(1)).squeeze(1)
+            shortfalls += (likely.max(dim=1).values - weighed).tolist()
+            # A token that ends inside a character has no entry of its own, and those after it are out of step.
+            pairs = zip(found["tokens"], weighed.tolist(), found["completion_probabilities"], strict=False)
+            in_step = takewhile(lambda pair: pair[0] == pair[2]["id"], pairs)
+            squares += [(own_value - entry["logprob"]) ** 2 for _, own_value, entry in in_step]
     apart = sqrt(sum(squares) / len(squares))
     print(
         f"{precision}: {tokens} prompt tokens equal; {equal} of {len(original.answers)} greedy answers equal; "
-        f"{len(squares)} tokens' log-probabilities are {apart:.1e} apart"
+        f"{len(shortfalls)} tokens at most {max(shortfalls):.1e} nats below the most likely; "
+        f"{len(squares)} log-probabilities {apart:.1e} apart"
     )
-    assert apart <= MOST_APART[precision] * (LAYERS_OF_REAL if weights == REAL else 1)
-    if precision == "F16":
+    times = 1 if asked.weights == shipped() else ROUNDED_MORE
+    assert apart <= MOST_APART[precision] * times
+    assert max(shortfalls) <= MOST_BELOW[precision] * times
+    if precision == "F16" and asked.trained:
         assert equal >= EQUAL_SHARE * len(original.answers)

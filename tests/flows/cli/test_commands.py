@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -18,6 +19,10 @@ from tests.flows.command import in_a_process, in_this_process
 
 REFUSED: Final = cases_of(__file__)["REFUSED"]
 """What people mistype or do not have yet."""
+
+
+ENGLISH: Final = frozenset({"the", "give", "must", "should", "cannot", "unknown", "missing", "have", "not", "see"})
+"""Words of most English sentences, and of no Portuguese one."""
 
 
 def all_commands() -> Iterator[tuple[str, Any]]:
@@ -54,7 +59,8 @@ def test_the_help_imports_no_command_and_scoring_nothing_heavy() -> None:
     assert "retrain" in ended.stdout
     assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
         "flows", "flows.cli", "flows.cli.tucano", "flows.runtime",
-        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.python_process", "schemas.timeouts",
+        "flows.runtime.language", "flows.runtime.signals",
+        "schemas", "schemas.errors", "schemas.python_process", "schemas.timeouts",
     }  # fmt: skip
 
 
@@ -90,11 +96,15 @@ except SystemExit as ended:
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
-def test_a_mistake_is_one_sentence_and_exit_code_2(
+def test_a_mistake_is_one_sentence_and_exit_code_2_in_the_language_of_the_run(
     arguments: tuple[str, ...], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert sentence in in_this_process(*arguments).refusal()
+    said = in_this_process(*arguments).refusal()
+    assert sentence in said
+    assert "tucano: " in said
+    monkeypatch.setenv("TUCANO_LANGUAGE", "pt")
+    assert not {*re.findall("[a-z]{3,}", in_this_process(*arguments).refusal())} & ENGLISH
     assert not list(tmp_path.iterdir())
 
 

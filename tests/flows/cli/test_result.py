@@ -21,11 +21,13 @@ def test_with_json_stdout_is_the_document_alone(capsys: pytest.CaptureFixture[st
 
 
 def test_verdicts_have_colours_on_a_terminal_alone_and_words_of_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.runtime.language._spoken", "pt")
+
     def printed(name: str, value: str) -> str:
         monkeypatch.setenv(name, value)
         table = Table("Trainings", [{"name": "push", "verdict": "worse", "share": 0.5}], "task=name verdict share")
         with redirect_stdout(Screen()) as screen:
-            show(None, ["não promover: a", table], as_json=False, language="pt")
+            show(None, ["não promover: a", table], as_json=False)
         return screen.getvalue()
 
     coloured = printed("TERM", "xterm-256color")

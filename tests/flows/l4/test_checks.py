@@ -58,34 +58,3 @@ def test_the_commit_is_that_of_code_that_was_not_changed(tmp_path: Path, monkeyp
     (tmp_path / "tasks" / "b.py").touch()
     with pytest.raises(InputError, match=r"differs from its commit \(1 files, first tasks/b\.py\)"):
         commit_of_code()
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--on", "vertex"], "state.mirror is not set, which a rented machine does not reach"),
-        (
-            ["--on", "this", "--set", "policy.stand_in=false", "--set", "policy.name=loja/modelo"],
-            "policy.revision is not set",
-        ),
-        (["--on", "skypilot", "--bucket", "s3://loja"], "state.mirror is s3://loja/mirror, which a rented"),
-        (["--on", "vertex", "--bucket", "gs://loja"], "no Google credentials are found for the bucket loja; run"),
-    ],
-)
-def test_bad_input_is_one_sentence(
-    options: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere.json")
-    ended = in_this_process("l4", "--profile", str(PROFILE), "--state", tmp_path / "state", *options)
-    assert sentence in ended.refusal()
-    assert not (tmp_path / "state").exists()
-
-
-def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
-    options = ["--bucket", "gs://loja/p", "--project", "shop", "--region", "europe-west1", "--json", "--dry-run"]
-    for on, command in (("vertex", "POST https://europe-west1-aiplatform.googleapis.com/v1/projects/shop"),
-                        ("skypilot", "sky jobs launch --yes --detach-run --name tucano-JOB"),
-                        ("this", "-m flows.l4.work gs://loja/p/artifacts JOB")):  # fmt: skip
-        ended = in_this_process("l4", "--profile", str(PROFILE), "--state", tmp_path / "state", "--on", on, *options)
-        assert any(command in step for step in ended.document()["steps"])
-    assert not (tmp_path / "state").exists()

@@ -1,5 +1,6 @@
 """A job as it travels: what decides its id, and what its machine is given."""
 
+import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,8 +39,8 @@ def given(tmp_path: Path) -> Results:
     return {role: StageResult(record, store.path(record.sha256), 0.0, reused=True) for role, record in records.items()}
 
 
-def job_of(config: Config, given: Results) -> Job:
-    return make_job(config, given, folder=Path("/state"), interpreter=Path("/opt/python"), mlflow=None)
+def job_of(config: Config, given: Results, folder: Path = Path("/state")) -> Job:
+    return make_job(config, given, folder=folder, interpreter=Path("/opt/python"), mlflow=None)
 
 
 def test_a_job_for_a_bucket_travels_whole_and_asks_for_no_other_machine(tmp_path: Path, given: Results) -> None:
@@ -54,7 +55,8 @@ def test_a_job_for_a_bucket_travels_whole_and_asks_for_no_other_machine(tmp_path
     assert there == job
     assert (there.config.workers.training, there.config.workers.inference) == (None, None)
     assert (there.config.state.root, there.config.state.mirror) == (Path("/state"), BUCKET["mirror"])
-    assert (there.config.state.mlflow, there.config.rewards.phrases, there.phrases) == (None, None, "aberturas = []\n")
+    assert (there.config.state.mlflow, there.phrases) == (None, "aberturas = []\n")
+    assert there.config.rewards.phrases == Path("/state/phrases.toml")
     assert [request.call for request in there.requests] == [{"seed": 7}, {"seed": 8}]
     assert {len(name) for name in there.trainings} == {len("train-") + 16}
     assert read_ending(exchange.shared, job) is None
@@ -79,10 +81,9 @@ def test_a_job_of_another_version_is_refused(tmp_path: Path) -> None:
 def posted(tmp_path: Path, given: Results, monkeypatch: pytest.MonkeyPatch) -> tuple[Job, Exchange]:
     """A job in a shared folder, in a process whose Prefect and MLflow are not asked."""
     places = {"mirror": str(tmp_path / "mirror"), "artifacts": str(tmp_path / "shared")}
-    job = job_of(rented(tmp_path, places=places), given)
+    job = job_of(rented(tmp_path, places=places), given, tmp_path / "job")
     exchange = Exchange(SharedArtifacts(places["artifacts"]), ArtifactStore(tmp_path / "artifacts"))
     post(job, exchange)
-    monkeypatch.setattr(work, "configure_prefect", lambda _: None)
     monkeypatch.setattr(Session, "recorder", SimpleNamespace(end_abandoned=lambda: None))
     return job, exchange
 
@@ -100,10 +101,12 @@ def test_the_job_trains_each_seed_and_leaves_its_policy(
         return session.result(commit(session.store, "policy", {"adapter": f"{seed}".encode()}, {}))
 
     monkeypatch.setattr(remote, "FUNCTIONS", {"train": train})
-    work._train(exchange.shared, job.id, tmp_path / "job")
+    work._train(exchange.shared, job.id)
     policies = [exchange.read(request) for request in job.requests]
     assert [(exchange.store.path(each.sha256) / "adapter").read_text() for each in policies if each] == ["7", "8"]
-    work._train(exchange.shared, job.id, tmp_path / "another machine")
+    # As another machine, which has the shared store alone.
+    shutil.rmtree(tmp_path / "job")
+    work._train(exchange.shared, job.id)
     assert trained == [7, 8]
 
 
@@ -117,10 +120,9 @@ def test_a_job_that_is_refused_leaves_its_sentence(
 
     monkeypatch.setattr(remote, "FUNCTIONS", {"train": refuse})
     with pytest.raises(GateRefused):
-        work._train(exchange.shared, job.id, tmp_path / "job")
+        work._train(exchange.shared, job.id)
     ending = read_ending(exchange.shared, job)
-    assert ending is not None
-    assert (type(ending.error), str(ending.error)) == (GateRefused, "the job ended: the preflight says no")
+    assert (type(ending), str(ending)) == (GateRefused, "the job ended: the preflight says no")
     post(job, exchange)
     assert read_ending(exchange.shared, job) is None
 

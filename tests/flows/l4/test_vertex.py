@@ -1,6 +1,7 @@
 """A job on a simulated Vertex AI: whatever happens, it is paid once, and nothing is left running."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -65,14 +66,31 @@ def test_a_start_whose_answer_is_lost_is_not_sent_again(rented: Rented, cloud: C
 
 
 def test_without_a_quota_nothing_is_made(rented: Rented, cloud: Cloud, service: Make) -> None:
-    cloud.has_quota = False
+    cloud.limits = {}
     with pytest.raises(InputError, match="quota metrics exceed quota limits; ask for the quota") as refused:
         rented.wait(service())
     assert (refused.value.exit_code, cloud.jobs) == (2, [])
-    with pytest.raises(
-        InputError, match=r"quota aiplatform\S+preemptible_nvidia_l4_gpus in europe-west4 is 0; ask for 1"
-    ):
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_enough"),
+    [
+        ({}, False),
+        ({"every": "0"}, False),
+        ({"every": "1"}, True),
+        ({"every": "1", "europe-west4": "0"}, False),
+        ({"every": "0", "europe-west4": "2"}, True),
+        ({"every": "-1"}, True),
+    ],
+)
+def test_a_job_needs_a_quota_of_its_kind_in_its_region(
+    cloud: Cloud, service: Make, limits: dict[str, str], is_enough: bool
+) -> None:
+    cloud.limits = limits
+    lacks = r"quota aiplatform\S+preemptible_nvidia_l4_gpus in europe-west4 is 0; ask for 1"
+    with nullcontext() if is_enough else pytest.raises(InputError, match=lacks):
         service().check()
+    service(machines="on-demand").check()
 
 
 @pytest.mark.parametrize("looks", [[PENDING], [STOCK_OUT]], ids=["waits", "is refused"])
@@ -86,9 +104,10 @@ def test_a_region_without_machines_gives_way(rented: Rented, cloud: Cloud, servi
 @pytest.mark.parametrize("looks", [[PENDING], [STOCK_OUT]], ids=["waits", "is refused"])
 def test_a_stock_out_everywhere_leaves_nothing_running(rented: Rented, cloud: Cloud, service: Make, looks: Any) -> None:
     cloud.looks = [looks]
+    regions = ("europe-west4", "europe-west1", "europe-west3", "europe-west2")
     with pytest.raises(Interrupted, match="no other place is left to try; nothing runs and nothing is paid"):
-        rented.wait(service("europe-west4", "europe-west1", patience=0.2))
-    assert (len(cloud.jobs), cloud.left) == (2, [])
+        rented.wait(service(*regions, patience=0.2))
+    assert ([job["name"].split("/")[3] for job in cloud.jobs], cloud.left) == ([*regions], [])
 
 
 @pytest.mark.parametrize(

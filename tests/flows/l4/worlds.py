@@ -95,8 +95,8 @@ class Cloud:
     tags: tuple[str, ...] = (COMMIT,)
     faults: list[int | None] = field(default_factory=list)
     """Statuses of the next answers; 0 is a page of a proxy, -1 one after the request was carried out, None no fault."""
-    has_quota: bool = True
-    """Where not, a job is refused when it is created, too."""
+    limits: dict[str, str] = field(default_factory=lambda: {"every": "1"})
+    """Quota for Spot by region, `every` for all without one of their own; where it has none, a job is refused, too."""
     seen: Callable[[dict[str, Any]], None] = lambda _: None
     """Is told of a job whenever it is looked at."""
     jobs: list[dict[str, Any]] = field(default_factory=list)
@@ -109,10 +109,10 @@ class Cloud:
             asked = urlsplit(path)
             self.requests.append(f"{method} {asked.path}")
             fault = self.faults.pop(0) if self.faults else None
-            if not self.has_quota and method == "POST":
+            if not self.limits and method == "POST":
                 fault = 429
             if fault is not None and fault > 0:
-                said = "wait a little" if self.has_quota else "quota metrics exceed quota limits"
+                said = "wait a little" if self.limits else "quota metrics exceed quota limits"
                 return Reply(json.dumps({"error": {"message": said}}).encode(), fault)
             answer = self._answer(method, asked.path, asked.query, body) if fault != 0 else None
             self.most_at_once = max(self.most_at_once, sum(job["state"] in UNDER_WAY for job in self.jobs))
@@ -126,7 +126,12 @@ class Cloud:
     def _answer(self, method: str, path: str, query: str, body: bytes) -> Any:
         if "/v2/" in path:
             return {} if path.rpartition("/")[2] in self.tags else None
-        buckets = [{"effectiveLimit": str(int(self.has_quota))}]
+        buckets = [
+            # A limit of 0 is left out, as protobuf's JSON leaves it.
+            ({"effectiveLimit": limit} if limit != "0" else {})
+            | ({} if place == "every" else {"dimensions": {"region": place}})
+            for place, limit in (self.limits if "preemptible" in path else {"every": "1"}).items()
+        ]
         known: dict[str, Any] = {"/consumerQuotaMetrics/": {"consumerQuotaLimits": [{"quotaBuckets": buckets}]}}
         known |= {"/storage/": {"location": self.location}}
         if found := next((each for part, each in known.items() if part in path), None):
@@ -175,10 +180,9 @@ class Rerouted(requests.Session):
         return super().request(method, str(url).replace("https://", f"{self._url}/", 1), *given, **named)
 
 
-def vertex(url: str, *regions: str, image: str | None = None, patience: float = 3600.0) -> Vertex:
-    named: dict[str, Any] = {"image": image or f"europe-west4-docker.pkg.dev/shop/tucano/worker-l4:{COMMIT}"}
-    google = Google("shop", Rerouted(url))
-    return Vertex(google, "gs://loja/artifacts", regions or ("europe-west4",), **named, patience=patience)
+def vertex(url: str, *regions: str, **named: Any) -> Vertex:
+    named = {"image": f"europe-west4-docker.pkg.dev/shop/tucano/worker-l4:{COMMIT}", **named}
+    return Vertex(Google("shop", Rerouted(url)), "gs://loja/artifacts", regions or ("europe-west4",), **named)
 
 
 SKY = """#!{python}

@@ -40,8 +40,8 @@ def dataset(tmp_path: Path) -> Path:
 
 def plan_of(*, with_room: bool) -> TrainingPlan:
     served = {"base": [0.2, 0.3] * 3, "sft": [0.5, 0.6] * 3}
-    push = scored("push", served, {"sft": [(0.2, 0.6, 1.0) if with_room else (0.5, 0.5)] * 6})
-    scores = joined([push, scored("churn", served, {"sft": [(0.5, 0.5)] * 6})])
+    push = scored("push", served, {"sft": [(0.2, 0.6, 1.0) if with_room else (0.5,) * 3] * 6})
+    scores = joined([push, scored("churn", served, {"sft": [(0.5,) * 3] * 6})])
     return plan_training(scores, Terms("sft", dict.fromkeys(BOTH, 4_000)))
 
 

@@ -13,8 +13,8 @@ import pytest
 from filelock import FileLock
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
-from flows.stages import forget
-from flows.stages.forget import FoundPerson
+from flows.stages import forget, forget_places
+from flows.stages.forget_places import FoundPerson, has_drawn, trainings_where
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -66,7 +66,7 @@ def test_the_pairs_and_rollouts_of_trainings_that_never_ended_are_found(tmp_path
     for training, files in made.items():
         open_mirror(str(tmp_path / "mirror"), training).publish(sealed_folder(1, files, training=training))
     config = load_config("local", [f"state.root={tmp_path}"])
-    assert forget._trainings_where(config, partial(forget._drew, PERSON)) == (("dpo-theirs", "grpo-theirs"), ())
+    assert trainings_where(config, partial(has_drawn, PERSON)) == (("dpo-theirs", "grpo-theirs"), ())
 
 
 TRACES = Traces(frozenset({"o que é meu"}), (), ())
@@ -88,7 +88,7 @@ class NoTraces:
 def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """A state folder with a log, whose MLflow has no traces."""
 
-    monkeypatch.setattr(forget, "Removal", NoTraces)
+    monkeypatch.setattr(forget_places, "Removal", NoTraces)
     (tmp_path / "logs" / "feedback").mkdir(parents=True)
     lines = [{"request_id": str(number), "prompt": prompt} for number, prompt in enumerate(("o que é meu", "outro"))]
     (tmp_path / "logs" / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -97,7 +97,7 @@ def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 
 def clean(config: Config, person: Person = PERSON) -> Forgetting:
     found = FoundPerson(reached=None, person=person, traces=TRACES)  # type: ignore[arg-type]
-    return forget.clean_logs(config, STATE, found)
+    return forget_places.clean_logs(config, STATE, found)
 
 
 def test_lines_leave_the_log(logged: Config) -> None:

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.tables.delimited import read_delimited, read_numbers
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 CELLS = st.text(st.sampled_from("aZ1áçõ€ ,;\t\"'\n\r=.“”"), max_size=12)
 DELIMITERS = [";", ",", "\t"]
@@ -121,32 +124,14 @@ def test_amounts_come_back_as_they_were_written(cents: list[int], mark: str, gro
     assert numbers_of(*texts) == amounts
 
 
-@pytest.mark.parametrize(
-    ("texts", "numbers"),
-    [
-        (("R$ 1.234,56", "-R$\u00a02,00", None), [1234.56, -2.0, None]),
-        (("1.234", "12,5"), [1234.0, 12.5]),
-        (("1,234", "12,5"), [1.234, 12.5]),
-        (("1,234", "12.5"), [1234.0, 12.5]),
-        (("1.234.567",), [1234567.0]),
-    ],
-)
+@pytest.mark.parametrize(("texts", "numbers"), CASES["one_number_tells_how_the_others_are_written"])
 def test_one_number_tells_how_the_others_are_written(
     texts: tuple[str | None, ...], numbers: list[float | None]
 ) -> None:
     assert numbers_of(*texts) == numbers
 
 
-@pytest.mark.parametrize(
-    ("texts", "fault"),
-    [
-        (("10", "1.234"), "row 1 is thousands or a decimal, and no other row tells which; say decimals = "),
-        (("1.234", "1,234"), "row 0 is thousands or a decimal"),
-        (("12,5", "12.5"), "row 0 has a decimal comma and row 1 a decimal point; write all in one way"),
-        (("12,5", "muito"), "row 1 is no number; correct it, or leave it empty"),
-        (("1e5",), "row 0 is no number"),
-    ],
-)
+@pytest.mark.parametrize(("texts", "fault"), CASES["ambiguous_numbers_are_refused_by_row"])
 def test_ambiguous_numbers_are_refused_by_row(texts: tuple[str, ...], fault: str) -> None:
     with pytest.raises(InputError, match=rf"\Aloja\.csv: column 3: {re.escape(fault)}"):
         numbers_of(*texts)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from schemas.errors import InputError
-from tasks.demo import record
+from tasks.demo import recording
 from tasks.demo.recording import draw
 from tasks.evaluate.completions.page import read_example, write_page
 
@@ -40,15 +40,15 @@ def test_a_log_has_nothing_of_the_machine_that_it_was_made_on() -> None:
     call = ".venv/bin/tucano retrain --profile local"
     own = ["touch .venv/.ready", f"{call} ", "201.7 seconds"]
     printed = [*own, "report:", "/home/ana/report.html", "model: /m", "next: a"]
-    assert record.of_the_product(printed) == [call, "201.7 seconds", "next: a"]
-    assert record.of_the_product(["{", ' "a": 1', "}"]) == ["{", ' "a": 1', "}"]
+    assert recording.of_the_product(printed) == [call, "201.7 seconds", "next: a"]
+    assert recording.of_the_product(["{", ' "a": 1', "}"]) == ["{", ' "a": 1', "}"]
 
 
 def test_the_rows_that_a_page_carries_are_read_back(tmp_path: Path) -> None:
-    assert record.rows_of(write_page(read_example(), tmp_path)) == read_example()
+    assert recording.rows_of(write_page(read_example(), tmp_path)) == read_example()
 
 
 def test_a_state_that_would_be_resumed_is_no_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "_STATE", tmp_path)
+    monkeypatch.setattr(recording, "_STATE", tmp_path)
     with pytest.raises(InputError, match="move it away"):
-        record.record()
+        recording.record()

@@ -1,6 +1,5 @@
 import json
 import random
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from tasks.evaluate.compare import Comparison, compare, metrics_of_report, write_report
-from tasks.evaluate.stats.statistics import PairedStats
 from tests.tasks.evaluate.small_comparison import comparison, scores
 
 
@@ -59,9 +57,7 @@ def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
         "n_prompts n_seeds n_nonzero mean_base mean_tuned mean_difference ci_low ci_high "
         "p_win p_tie p_loss p_signflip p_wilcoxon p_harm p_holm noninferiority_low mde n_for_margin verdict"
     )
-    assert list(report)[:3] == ["overall", "tasks", "gate"]
     assert list(report["gate"]) == ["verdict", "reasons", "for", "against", "good_to_know"]
-    assert " ".join(field.name for field in fields(PairedStats)) == block
     assert all(" ".join(each) == block for each in (report["overall"], *report["tasks"].values()))
 
 

@@ -49,10 +49,6 @@ def evaluate(store: ArtifactStore, plan: EvaluationPlan, text: str = "report") -
     return record
 
 
-def written(record: ArtifactRecord) -> str:
-    return record.created_at.isoformat(timespec="seconds")
-
-
 def test_a_plan_with_the_removed_prompt_search_still_counts_as_a_look(store: ArtifactStore) -> None:
     plan, _ = answered(store)
     older = {**plan.model_dump(mode="json"), "rungs": ["base-prompt"], "prompt_search": {"budget": 12}}
@@ -66,13 +62,24 @@ def test_a_second_look_is_counted_where_one_challenger_was_tested_on_the_same_sp
     first = commit_plan(store, plan)
     looks = count_looks(store, first)
     assert (looks.number, looks.margin_before) == (1, None)
-    assert (looks.margin_recorded_at, looks.first_read_at) == (written(first), written(answers))
+    times = [record.created_at.isoformat(timespec="seconds") for record in (first, answers)]
+    assert [looks.margin_recorded_at, looks.first_read_at] == times
     other = plan.model_copy(update={"challengers": {1: "one"}, "margin": 0.1})
     commit_plan(store, other)
     assert count_looks(store, first).number == 1, "a plan that was never evaluated is no look"
     evaluate(store, other)
     looks = count_looks(store, first)
     assert (looks.number, looks.margin_before) == (2, 0.1)
+
+
+def test_the_same_weights_adopted_by_another_name_are_the_same_challenger(store: ArtifactStore) -> None:
+    plan, answers = answered(store)
+    for look, name in enumerate(("trl@1", "trl@2"), start=1):
+        files = {"adapter/adapter_model.safetensors": "weights", "training.json": name}
+        policy = commit(store, "policy", files, {"base": "b"})
+        commit(store, "answers", {"rollouts.jsonl": name}, {**answers.inputs, "policy": policy})
+        evaluated = evaluate(store, plan.model_copy(update={"challengers": {1: policy.sha256}}), name)
+        assert count_looks(store, evaluated).number == look
 
 
 def test_the_same_plan_other_challengers_and_other_test_splits_are_no_further_looks(store: ArtifactStore) -> None:

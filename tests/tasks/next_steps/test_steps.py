@@ -47,13 +47,16 @@ def trained(validation: Any = FLAT, steps: int = 500, **changes: Any) -> Trained
         (trained(((0, 0.5), (5, 0.7), (10, 0.7)), 500), None),
         (trained(FLAT, 200), 450),
         (trained(FLAT, 40), 160),
-        (trained(FLAT[:1], 0), 20),
         (trained(((0, 0.5), (10, 0.7)), 40, stopped_early=True), None),
     ],
 )
 def test_more_steps_are_for_a_rising_curve_and_unsampled_prompts(training: Trained, steps: int | None) -> None:
     expected = [] if steps is None else [f"tucano retrain --set train.max_steps={steps}"]
     assert commands(report(), training) == expected
+
+
+def test_grpo_after_sft_alone_is_planned_before_it_is_paid() -> None:
+    assert commands(report(), trained(FLAT[:1], 0)) == ["tucano plan --set train.max_steps=20"]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,9 @@ def test_a_task_that_is_not_learned_is_dropped_only_where_another_is() -> None:
 
 
 def test_more_rows_are_for_tasks_with_fewer_than_500_that_did_not_get_better() -> None:
-    assert commands(report(), sentiment=300) == ["tucano retrain --set synthesize.counts.sentiment=2000"]
+    for verdict in ("inconclusive", "non-inferior"):
+        more = ["tucano retrain --set synthesize.counts.sentiment=2000"]
+        assert commands(report(sentiment=verdict), sentiment=300) == more
     assert commands(report(sentiment="better"), sentiment=300) == []
     (own,) = next_steps(report(), {}, {"sentiment": 300}, trained(asked={}))
     assert (own.command, "your files" in own.why) == ("tucano retrain", True)

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.commerce.push.phrases import OwnOpener, OwnPhrases, read_phrases
-from tasks.phrases.openers import KNOWN, MOST_REQUESTS, append, approved, fault_of, propose
+from tasks.phrases.openers import KNOWN, MAX_REQUESTS, append, approved, fault_of, propose
 from tests.cases import cases_of
 
 CASES = cases_of(__file__)
@@ -34,9 +34,9 @@ def test_good_lines_of_a_list_are_kept_once_and_the_others_are_counted() -> None
     ask, asked = saying('1. Cheirinho de bolo\n- "Panela no fogo!"\n\nClaro, aqui estão:\nCheirinho de bolo!')
     kept, dropped = propose("cozinha", 20, ask)
     assert kept == ["Cheirinho de bolo.", "Panela no fogo!"]
-    assert len(asked) == MOST_REQUESTS
-    assert dropped[KNOWN] == 1 + 3 * (MOST_REQUESTS - 1)
-    assert dropped.total() == 4 * MOST_REQUESTS - 2
+    assert len(asked) == MAX_REQUESTS
+    assert dropped[KNOWN] == 1 + 3 * (MAX_REQUESTS - 1)
+    assert dropped.total() == 4 * MAX_REQUESTS - 2
     assert all(each in asked[0] for each in ("cozinha", "panelas", *read_phrases().grupos["cozinha"].aberturas))
 
 

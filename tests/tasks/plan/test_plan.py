@@ -59,9 +59,7 @@ def test_a_room_whose_gain_the_test_split_could_not_show_is_worth_no_training() 
     assert (few.learner, many.learner) == ("SFT", "GRPO")
     assert few.shown is not None
     assert many.shown == pytest.approx(few.shown / 10)
-    assert few.power is not None
-    assert many.power is not None
-    assert few.power < 0.8 < many.power
+    assert (few.power or 1) < 0.8 < (many.power or 0)
 
 
 def test_the_standard_error_is_of_free_answers_against_the_served_ones() -> None:
@@ -93,14 +91,16 @@ def test_the_gate_is_passed_by_the_start_alone_unless_it_must_beat_the_rung() ->
     assert (report.against, report.must_gain) == ("base", 0.0)
     assert require.against == "sft"
     assert (require.must_gain or 0) > 0
+    # SFT that changed all answers alike shows nothing of the error of a later gain.
+    for lead in (0.0, 0.2):
+        alike = scored("push", {"base": [score + lead for score in SFT], "sft": SFT}, {"sft": ROOM})
+        assert (plan_of(alike).must_gain or 0) > lead + 0.01
 
 
-def test_a_table_has_at_most_ten_lines_of_100_characters_and_no_empty_column() -> None:
+def test_a_table_has_lines_of_at_most_100_characters() -> None:
     tasks = ("extraction", "sql_qa", "insights", "push", "sentiment", "churn")
     lines = plan_of(joined([scored(task, {"base": BASE, "sft": SFT}, {"sft": ROOM}) for task in tasks])).table()  # type: ignore[arg-type]
-    assert len(lines) == 9
     assert max(map(len, lines[:7])) <= 100
-    assert "wording" not in lines[0]
     assert lines[-1] == f"recommended: GRPO for {', '.join(tasks)}"
 
 

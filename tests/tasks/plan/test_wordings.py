@@ -4,7 +4,7 @@ import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.text.lexicons import read_wording
-from tasks.plan.wordings import choose_wordings, reworded
+from tasks.plan.draws import choose_wordings, reworded
 from tests.tasks.curate.prompt_rows import prompt_row
 
 

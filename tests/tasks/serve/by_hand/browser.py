@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import time
-from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,12 +58,6 @@ class Page:
         while not self.run(f"Boolean({script})"):
             assert time.monotonic() < deadline, (script, self.run("document.body.innerText"))
             time.sleep(0.05)
-
-    def photograph(self, file: Path) -> None:
-        """Write a picture of the whole page."""
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip={**size, "scale": 1})
-        file.write_bytes(b64decode(shot["data"]))
 
 
 @contextmanager

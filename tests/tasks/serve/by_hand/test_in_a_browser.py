@@ -1,12 +1,11 @@
 """The page in Chromium at a desktop's and a telephone's width: a person asks, sees what was checked, and judges."""
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from schemas.tasks import TASK_NAMES
 from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.served_model import BASE
@@ -68,11 +67,6 @@ def card(page: Page, name: str) -> str | None:
     return found
 
 
-def photograph(page: Page, name: str) -> None:
-    if folder := os.environ.get("SCREENSHOTS"):
-        page.photograph(Path(folder) / f"{name}.png")
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize(
     ("language", "contradiction"),
@@ -90,14 +84,12 @@ def test_all_that_answer_stand_beside_each_other_with_why_they_are_not_checked(
     tops = page.run("[...document.querySelectorAll('.card')].map(each => Math.round(each.getBoundingClientRect().top))")
     assert (len(set(tops)) == 1) == (width == 1280)
     assert page.run("getComputedStyle(document.body).backgroundColor") == (INK if language == "pt" else WHITE)
-    photograph(page, f"asked-{language}-{width}")
     page.run("document.querySelector('#champion .judge button:last-child').click()")
     page.wait("document.querySelector('.wrong') && !document.querySelector('#champion .judge button')")
     listed = page.run("document.querySelector('.wrong').innerText")
     assert "veio quebrado" in listed
     assert "shop/1" in listed
     assert page.run("document.documentElement.scrollWidth") <= width
-    photograph(page, f"judged-{language}-{width}")
 
 
 def test_a_hostile_answer_is_no_part_of_the_page_and_a_task_without_a_bag_has_no_card_of_it(
@@ -112,7 +104,23 @@ def test_a_hostile_answer_is_no_part_of_the_page_and_a_task_without_a_bag_has_no
     ask(page, "churn", state="sp")
     assert "state: String should match pattern" in (card(page, "champion") or "")
     assert page.run("document.title") == "Try it: shop/1"
+    assert page.run("[...document.forms].map(form => form.id).sort()") == sorted(TASK_NAMES)
     assert page.run("document.querySelectorAll('img').length") == 0
+
+
+def test_a_late_answer_is_shown_under_no_other_question(page: Page, shop: Gateway) -> None:
+    opened(page, shop, "en", 1280)
+    page.run(
+        "{ const now = fetch; late = []; fetch = (path, sent) => path.includes('/sentiment') "
+        "? new Promise((go) => late.push(() => go(now(path, sent)))) : now(path, sent) }"
+    )
+    page.run("document.querySelector('#sentiment .ask').click()")
+    ask(page, "push", product="fone", offer="20% de desconto", segment="todos")
+    page.run("late.forEach((go) => go())")
+    page.wait("!document.querySelector('#sentiment .ask').disabled")
+    said = card(page, "champion") or ""
+    assert "shop/1 ·" in said
+    assert "contradict" not in said
 
 
 def test_times_are_those_of_sao_paulo_whatever_the_machines_zone(page: Page, shop: Gateway) -> None:

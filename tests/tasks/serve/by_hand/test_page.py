@@ -1,16 +1,14 @@
-"""Words of the page: each task has a form, and each reason of the checks has an English one."""
+"""Words of the page: each reason of the checks has an English one."""
 
 import json
 from typing import Final
 
 from schemas.source import REPOSITORY
-from schemas.tasks import TASK_NAMES
 from tasks.commerce.churn import scorer as churn
 from tasks.commerce.extraction.quotation import QuotationFault
 from tasks.commerce.insights import scorer as insights
 from tasks.commerce.push.scorer import PushFault
 from tasks.commerce.sql_qa.task import REFUSED
-from tasks.serve.by_hand.page import TITLES, render
 from tasks.serve.served_model import CUT_OFF
 
 REASONS: Final = (
@@ -22,14 +20,6 @@ REASONS: Final = (
     *REFUSED.values(),
 )
 PORTUGUESE: Final = {"de", "da", "uma", "um", "ou", "é", "não", "que", "mais", "na", "com", "tem", "a resposta"}
-
-
-def test_each_task_has_a_form_and_each_input_of_it_is_named() -> None:
-    page = render("en", "shop/1", ())
-    assert set(TITLES) == set(TASK_NAMES)
-    assert page.count('<form id="') == len(TASK_NAMES)
-    assert "The base model is not shown" in page
-    assert "The base model is not shown" not in render("en", "shop/1", ("base",))
 
 
 def test_each_reason_has_english_words() -> None:

@@ -72,16 +72,7 @@ def test_personal_data_is_found_whatever_its_column_is_called(cells: str, person
     assert [is_personal(pl.Series([cell, None])) for cell in cells.split("|")] == [personal] * 6
 
 
-@pytest.mark.parametrize(
-    ("one", "names"),
-    [
-        ("ID do Pedido", ["id_pedido", "idPedido", "Id  pedido:", "Cód. da venda", "Order ID", "pedido (código)"]),
-        ("número da venda", ["N.º de venda", "Nº do Pedido", "N° pedido", "Order #", "Number of the order"]),
-        ("status do pagamento", ["Estado do pagamento", "Situação do Pagamento", "Payment Status"]),
-        ("cancelado parcialmente", ["Parcialmente cancelada", "CANCELADA PARCIALMENTE", "wc-cancelado-parcial"]),
-        ("total", ["Total (BRL)", "Total (R$)"]),
-    ],
-)
+@pytest.mark.parametrize(("one", "names"), CASES["names_are_compared_by_what_they_say"])
 def test_names_are_compared_by_what_they_say(one: str, names: list[str]) -> None:
     assert {folded(name) for name in names} == {folded(one)}
 

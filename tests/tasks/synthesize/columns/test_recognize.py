@@ -4,8 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tasks.synthesize.columns.recognize import Recognized, recognize
+from tests.cases import cases_of
 from tests.tasks.synthesize.columns.shop import FLAT, ITEMS, ORDERS, REVIEWS, looked
+
+CASES = cases_of(__file__)
 
 OWN = "a person's own, and left out"
 PERSONAL = {"Nome do cliente", "CPF", "E-mail", "Telefone", "Endereço", "CEP"}
@@ -48,7 +53,9 @@ def test_personal_columns_are_never_mapped_but_as_an_identity() -> None:
 
 def test_a_name_that_could_be_two_columns_goes_where_its_cells_fit() -> None:
     cells = {"Nº do Pedido": ORDERS["Nº do Pedido"], "Avaliação": ["5", "4", "1"], "Texto": REVIEWS["Comentário"]}
-    assert mapped(recognize([looked(ORDERS), looked(cells)]), "reviews")["review_score"] == "Avaliação"
+    reviews = mapped(recognize([looked(ORDERS), looked(cells)]), "reviews")
+    # As the id of a review, its stars would make all reviews of three stars one, and one person's.
+    assert reviews["review_score"] == "Avaliação" and "review_id" not in reviews
     texts = {"Nº do Pedido": ORDERS["Nº do Pedido"], "Avaliação": REVIEWS["Comentário"], "Pontuação": ["5", "4", "1"]}
     reviews = mapped(recognize([looked(ORDERS), looked(texts)]), "reviews")
     assert (reviews["review_score"], reviews["review_comment_message"]) == ("Pontuação", "Avaliação")
@@ -105,3 +112,14 @@ NUVEMSHOP: dict[str, list[str | None]] = {
 def test_a_code_that_some_products_lack_goes_behind_their_name() -> None:
     found = recognize([looked({**NUVEMSHOP, "SKU": ["K-1", None]})])
     assert mapped(found, "items")["product_id"] == "Nome do Produto"
+
+
+@pytest.mark.parametrize(
+    ("cells", "stars"), CASES["stars_in_words_and_signs_are_as_many_as_they_say_and_other_signs_wait"]
+)
+def test_stars_in_words_and_signs_are_as_many_as_they_say_and_other_signs_wait(cells: list[str], stars: str) -> None:
+    """Once a column of emojis was taken as answers that nobody gave."""
+    found = recognize([looked({"Comentário": REVIEWS["Comentário"], "Nota": cells})])
+    scores = [each for section in found.sections for each in section.choices if each.ours == "score"]
+    assert ["".join(each.values[cell] for cell in cells) for each in scores if each.sure] == [stars] * bool(stars)
+    assert not any(each.sure for section in found.sections for each in section.choices if each.ours == "polarity")

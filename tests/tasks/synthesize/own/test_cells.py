@@ -9,6 +9,9 @@ from schemas.errors import InputError
 from schemas.tables.delimited import Decimals
 from tasks.synthesize.own.cells import ColumnCells, DateOrder, as_identifiers, as_moments, as_numbers, date_order
 from tasks.synthesize.own.rows import read_rows
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
 def cells(*texts: str | None) -> ColumnCells:
@@ -27,13 +30,7 @@ def test_rows_that_contradict_the_order_that_was_given_are_refused(given: DateOr
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "3 de março de 2025 09:00 hs.", "03 de Março de 2025 09:00", "3 de mar. de 2025 09:00 hs", "3 mar 2025 09:00",
-        "segunda-feira, 3 de março de 2025 às 9h00", "03/mar/2025 09:00", "03-Mar-2025 09:00:00",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", CASES["a_date_with_the_month_in_words_is_that_moment"])
 def test_a_date_with_the_month_in_words_is_that_moment(text: str) -> None:
     moments = as_moments(cells(text, "03/03/2025 09:00"), "day-first")
     assert moments.dt.strftime("%Y-%m-%d %H:%M").to_list() == ["2025-03-03 09:00"] * 2
@@ -66,13 +63,7 @@ def column(folder: Path, ending: str, values: list[Any]) -> ColumnCells:
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 @pytest.mark.parametrize(
-    ("values", "decimals", "numbers"),
-    [
-        (["1.234", "899,90", None], None, [1234.0, 899.9, None]),
-        (["1.234", "2.500"], "comma", [1234.0, 2500.0]),
-        (["1.234", "2.500"], "point", [1.234, 2.5]),
-        ([1.234, 1e-05, None], "comma", [1.234, 1e-05, None]),
-    ],
+    ("values", "decimals", "numbers"), CASES["texts_are_read_as_people_write_numbers_and_numbers_as_they_are"]
 )
 def test_texts_are_read_as_people_write_numbers_and_numbers_as_they_are(
     tmp_path: Path, ending: str, values: list[Any], decimals: Decimals | None, numbers: list[float | None]

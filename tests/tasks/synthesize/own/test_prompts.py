@@ -10,7 +10,10 @@ from schemas.tasks import TaskName
 from tasks.commerce.text.lexicons import read_wording
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 from tasks.synthesize.own.prompts import Skipped, own_prompts
+from tests.cases import cases_of
 from tests.tasks.synthesize.own.task_inputs import INPUTS
+
+CASES = cases_of(__file__)
 
 SENTIMENT = """
 [[prompts]]
@@ -71,6 +74,20 @@ def test_rows_with_a_reference_are_taken_before_others(tmp_path: Path) -> None:
     assert [row.reference["score"] is None for row in rows].count(True) == 1
 
 
+def test_of_millions_of_rows_as_many_are_read_as_are_needed_and_none_with_a_reference_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two million reviews took twenty minutes for twenty thousand prompts."""
+    monkeypatch.setattr("tasks.synthesize.own.prompts.TRIED_ALWAYS", 10)
+    line = '{{"texto": "texto {0}", "id": "{0}", "cliente": "c", "nota": {1}}}\n'
+    text = "".join(line.format(number, 3 if number % 20 == 0 else "null") for number in range(60))
+    rows, skipped = prompts(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text, count=1)
+    assert (len(rows), skipped.usable["sentiment"]) == (1, 10)
+    assert skipped.rows == {("sentiment", "are more than were needed"): 50}
+    rows, _ = prompts(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text, count=4)
+    assert [row.reference["score"] for row in rows].count(3) == 3
+
+
 def test_two_texts_of_one_review_are_refused(tmp_path: Path) -> None:
     text = '{"texto": "bom", "id": "a", "cliente": 1, "nota": 5}\n{"texto": "ruim", "id": "a", "cliente": 1}\n'
     message = message_of(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text)
@@ -112,30 +129,13 @@ def test_a_column_of_tasks_divides_a_file_and_a_push_is_asked_what_it_must_say(t
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [
-        ('{"texto": "bom", "id": "a", "cliente": 1, "nota": 9}\n', "line 1 has no reference of sentiment: score"),
-        ('{"texto": "bom", "id": "a", "cliente": 1, "nota": 4.5}\n', "line 1 is not a whole number"),
-        ('{"texto": {"a": 1}, "id": "a", "cliente": 1, "nota": 4}\n', "column 'texto', line 1 is an object"),
-        ('{"texto": "\\ud800", "id": "a", "cliente": 1, "nota": 4}\n', "line 1: Invalid JSON"),
-        ('{"texto": "a", "texto": "b"}\n', "line 1: a key is there twice"),
-        ('{"texto": NaN}\n', "line 1: a number is not finite"),
-        ("[" * 100_000 + "\n", "line 1: Invalid JSON: recursion limit"),
-        ('{"Texto": "a"}\n', "has no column 'texto', did you mean 'Texto'?"),
-        ("\n", "is empty"),
-    ],
+    [*CASES["a_wrong_line_is_one_sentence"], ("[" * 100_000 + "\n", "line 1: Invalid JSON: recursion limit")],
 )
 def test_a_wrong_line_is_one_sentence(tmp_path: Path, text: str, words: str) -> None:
     assert words in message_of(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (("review = ", "reviw = "), "'reviw' is no input of sentiment, did you mean 'review'?"),
-        (('review = "texto"\n', ""), "columns lacks review, from which the prompt is written"),
-        (("customer_id = ", "prompt = "), "prompt is the whole text, and review would be no part of it"),
-    ],
-)
+@pytest.mark.parametrize(("change", "words"), CASES["inputs_are_checked_before_a_file_is_looked_for"])
 def test_inputs_are_checked_before_a_file_is_looked_for(tmp_path: Path, change: tuple[str, str], words: str) -> None:
     with pytest.raises(InputError, match=words.replace("?", r"\?")):
         opened(tmp_path, SENTIMENT.format("jsonl").replace(*change))

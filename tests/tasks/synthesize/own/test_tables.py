@@ -132,6 +132,19 @@ def test_tables_that_others_name_are_there_and_those_that_nobody_names_are_empty
     assert store.review_causes is store.customer_hazards is None
 
 
+def test_several_reviews_of_an_order_are_kept_where_the_file_numbers_none(tmp_path: Path) -> None:
+    reviews = """
+[[tables]]
+path = "notas.csv"
+table = "reviews"
+columns = {order_id = "pedido", review_score = "nota", review_comment_message = "texto"}
+"""
+    rows = "pedido;nota;texto\n1;5;bom\n1;5;bom\n2;1;ruim\n1;2;quebrou\n"
+    found = store_of(tmp_path, ORDERS + reviews, pedidos_csv=PEDIDOS, notas_csv=rows).reviews.sort("review_id")
+    named = found.select("review_id", "order_id", "review_score").rows()
+    assert named == [("1", "1", 5), ("1-2", "1", 2), ("2", "2", 1)]
+
+
 def test_the_zero_that_a_spreadsheet_strips_of_a_postcode_is_put_back(tmp_path: Path) -> None:
     codes = ["1310100", "1310", "01310-100", "1310-100", "20040002", "20040"]
     rows = "".join(f"{number};2024-01-05;{number};{code}\n" for number, code in enumerate(codes))

@@ -14,7 +14,6 @@ from flows.cli.training import run_chain
 from flows.cli.tucano import Json, Overrides, Profile, StateFolder, configured, group
 from flows.runtime.session import existing_store, state_folder
 from schemas.errors import GateRefused, InputError
-from schemas.faults import first_fault
 from schemas.source import source_digest
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.environment.adopt import Adoption, files_of, require_environment
@@ -78,7 +77,8 @@ def adopt(
     try:
         adopted = Adoption(folder=folder.resolve(), trained_by=trained_by, environment=environment)
     except ValidationError as error:
-        raise InputError(f"{first_fault(error)}; give NAME@COMMIT, and the sha256 that was printed") from None
+        said = "{loc[0]} is {input!r}".format(**error.errors()[0])
+        raise InputError(f"{said}; give NAME@COMMIT, and the sha256 that was printed") from None
     files_of(adopted.folder)
     require_environment(existing_store(config, "no environment is there"), environment)
     result = run_chain(config, profile, until="promote", fresh=False, yes=True, adopted=adopted)

@@ -11,7 +11,7 @@ from flows.cli.training import given_options, run_chain, show_retraining
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.run import require_ready
 from flows.l4.checks import check_revision, check_store
-from flows.l4.google import Google
+from flows.l4.google import PROJECT_VARIABLE, Google
 from flows.l4.service import Machines, Service
 from flows.l4.skypilot import SkyPilot
 from flows.l4.this import ThisMachine
@@ -36,7 +36,7 @@ GOES_ON: Final = (
 )
 NOT_TRAINED: Final = "nothing was trained, and the laptop's part is kept; answer yes next time, or give --yes"
 REGION: Final = "europe-west4"
-"""Where the EU's law holds, which Brazil's takes for adequate."""
+"""A region of the European Union, whose law Brazil's recognises as adequate."""
 FOLDER: Final = "job"
 """Folder of the state for what the job of this machine makes."""
 
@@ -55,7 +55,7 @@ def l4(
     state: StateFolder = None,
     on: Annotated[Place, typer.Option("--on", help="Where the job trains.")] = "vertex",
     bucket: Annotated[str | None, typer.Option(help="gs://BUCKET/PREFIX of checkpoints and artifacts.")] = None,
-    project: Annotated[str | None, typer.Option(help="Google's project; that of the credentials.")] = None,
+    project: Annotated[str | None, typer.Option(envvar=PROJECT_VARIABLE, help="Google's project.")] = None,
     regions: Annotated[list[str], typer.Option("--region", help="Tried in turn. May be repeated.")] = [],  # noqa: B006
     image: Annotated[str | None, typer.Option(help="Vertex AI's image; that of this commit.")] = None,
     account: Annotated[str | None, typer.Option("--service-account", help="Whose rights the job has.")] = None,
@@ -68,18 +68,17 @@ def l4(
 ) -> None:
     """Retrain with one job on a rented L4, or on this machine. Run again, it finds the job and goes on."""
     config = _with_addresses(configured(profile, overrides, state), bucket, here=on == "this")
-    artifacts, seconds = str(config.state.artifacts), 60 * patience
+    artifacts, folder = str(config.state.artifacts), config.state.root.resolve() / FOLDER
+    regions, seconds = regions or [REGION], 60 * patience
     service: Service
     if on == "this":
-        service = ThisMachine(config, artifacts, config.state.root.resolve() / FOLDER)
+        service = ThisMachine(config, artifacts, folder)
     elif on == "vertex":
-        google, asked = Google(project), regions or [REGION]
-        named = {"image": image, "account": account}
-        service = Vertex(google, artifacts, asked, **named, machines=machines, patience=seconds)
+        google = Google(project or ("PROJECT" if dry_run else None))
+        service = Vertex(google, artifacts, regions, image=image, account=account, machines=machines, patience=seconds)
     else:
-        places = [f"gcp/{region}" for region in regions or [REGION]]
-        task = config.state.root.resolve() / FOLDER / "task.yaml"
-        service = SkyPilot(artifacts, places, task, wheel=wheel, machines=machines)
+        places = [f"gcp/{region}" for region in regions]
+        service = SkyPilot(artifacts, places, folder / "task.yaml", wheel=wheel, machines=machines)
     if dry_run:
         steps = [*_steps(config, profile, service)]
         show({"on": on, "steps": steps}, steps, as_json=as_json)
@@ -94,10 +93,9 @@ def l4(
     workers = config.workers.model_dump() | {"training": JOB, "inference": None}
     laptop = config.model_copy(update={"workers": TrainedByJob(**workers)})
     planned = run_chain(laptop, profile, until="plan", fresh=False, yes=None)
-    # Where people score, the plan comes before their work.
+    # A plan without an audit: people have yet to score, and see the plan first.
     audited = planned if "audit" in planned.stages else run_chain(laptop, profile, until="audit", fresh=False, yes=None)
-    runs = _train(laptop, service, {**planned.stages, **audited.stages}, planned.plan, yes=yes)
-    for run in runs:
+    for run in _train(laptop, service, audited.stages, planned.plan, yes=yes):
         say(f"job: made {run}")
     kept = f"{config.state.mirror} and {config.state.artifacts}"
     say(f"job: nothing of it runs or is paid any more but the storage of {kept}, which you may delete")
@@ -106,13 +104,14 @@ def l4(
 
 
 def _with_addresses(config: Config, bucket: str | None, *, here: bool) -> Config:
-    """Return the configuration with the places of checkpoints and of shared artifacts, which the profile may name."""
-    folder = bucket.rstrip("/") if bucket else str(config.state.root.resolve()) if here else None
-    if folder is None:
-        return config
-    places = {"mirror": f"{folder}/mirror", "artifacts": f"{folder}/{'artifacts' if bucket else 'shared'}"}
-    own = {name: getattr(config.state, name) or address for name, address in places.items()}
-    return config.model_copy(update={"state": config.state.model_copy(update=own)})
+    """Return the configuration with the places of checkpoints and of shared artifacts: a bucket's, or the profile's."""
+    state, root = config.state, config.state.root.resolve()
+    places: dict[str, str] = {}
+    if bucket:
+        places = {"mirror": f"{bucket.rstrip('/')}/mirror", "artifacts": f"{bucket.rstrip('/')}/artifacts"}
+    elif here:
+        places = {"mirror": state.mirror or f"{root}/mirror", "artifacts": state.artifacts or f"{root}/shared"}
+    return config.model_copy(update={"state": state.model_copy(update=places)})
 
 
 def _steps(config: Config, profile: str, service: Service) -> Iterator[str]:

@@ -1,1 +1,0 @@
-"""Tests of `tucano l4` where it has a job train."""
