@@ -10,8 +10,7 @@ from tasks.stand_in.model import StandInShape
 from tests.contracts.tokenizers.published import Kind, published_tokenizer
 from tests.tasks.curate.prompt_rows import prompt_row
 
-# Heads of 32: vLLM has none smaller on a CPU.
-SMALL = StandInShape(vocabulary_size=512, hidden_size=128, layers=2, heads=4, key_value_heads=2, feed_forward_size=96)
+SMALL = StandInShape(vocabulary_size=512, hidden_size=64, layers=2, heads=4, key_value_heads=2, feed_forward_size=96)
 TEXT = "o pedido 1234 chegou atrasado, mas o produto é ótimo! d'água não"
 ROWS = [
     prompt_row(task, f"{task}: pedido {number}, não chegou... R$ {number},50")
