@@ -53,10 +53,7 @@ def write(
         shop = store.path(made_of["prompts"]) / "store"
         card = write_environment(store.path(dataset.sha256), shop, config.rewards.spec, made_of, draft)
         shutil.copytree(draft, folder, dirs_exist_ok=True)
-        known: dict[str, Any] = {
-            "code_version": source_digest("tasks.environment.write"),
-            "config_digest": config.digest(),
-        }
+        known = dict[str, Any](code_version=source_digest("tasks.environment.write"), config_digest=config.digest())
         record = store.commit(draft, kind="environment", stage="environment", inputs=made_of, **known)
         if engine is not None:
             write_engine(engine, config, folder, out)
@@ -79,6 +76,9 @@ def adopt(
     except ValidationError as error:
         said = "{loc[0]} is {input!r}".format(**error.errors()[0])
         raise InputError(f"{said}; give NAME@COMMIT, and the sha256 that was printed") from None
+    # SFT is a rung beside whatever was trained after it, also of a profile that ends with SFT.
+    trained = config.train.model_copy(update={"max_steps": config.train.max_steps or 1})
+    config = config.model_copy(update={"train": trained})
     files_of(adopted.folder)
     require_environment(existing_store(config, "no environment is there"), environment)
     result = run_chain(config, profile, until="promote", fresh=False, yes=True, adopted=adopted)

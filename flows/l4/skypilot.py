@@ -107,8 +107,7 @@ class SkyPilot(Service):
                 ["sky", *arguments], capture_output=True, text=True, check=False, timeout=SECONDS_TO_ANSWER
             )
         except FileNotFoundError:
-            remedy = "install it apart, as with `uv tool install skypilot[gcp]`"
-            raise InputError(f"there is no program `sky`; {remedy}") from None
+            raise InputError("there is no program `sky`; install it apart: `uv tool install skypilot[gcp]`") from None
         except subprocess.TimeoutExpired:
             raise Unreachable(f"`sky {arguments[0]}` does not answer") from None
         if ended.returncode < 0:

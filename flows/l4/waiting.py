@@ -70,8 +70,9 @@ class Waiting:
 
     def end(self) -> list[str]:
         """End what is still paid, and return a sentence for each run of the job that this command knows of."""
-        for left in self._patiently(partial(self.service.find, self.job.id)):
-            self._stop(left)
+        left = [run for run in self.runs.values() if run.state in UNDER_WAY]
+        for run in (*left, *self._patiently(partial(self.service.find, self.job.id))):
+            self._stop(run)
         return [f"{run.name}: {run.state}" for run in self.runs.values()]
 
     def _found_or_started(self) -> Run:

@@ -49,8 +49,8 @@ class CheapPart:
 def make_policies(session: Session, given: Results, until: Until, adopted: Adopted) -> tuple[CheapPart, Policies]:
     """Plan and train, or take what another trainer made; no policy where the run ends before."""
     if adopted is not None:
-        rungs = do_all(session.pool, rung_makers(session, given["dataset"], given["base"]))
-        return CheapPart(made=rungs), adopt(session, given, adopted)
+        policies = adopt(session, given, adopted)
+        return CheapPart(made=do_all(session.pool, rung_makers(session, given["dataset"], given["base"]))), policies
     cheap = cheap_part(session, given, until)
     trains = until not in {"audit", "plan"}
     return cheap, train(decided(session, given, cheap.plan), given) if trains else {}

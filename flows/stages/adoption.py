@@ -21,10 +21,11 @@ def adopt(session: Session, given: Results, adoption: Adoption) -> Policies:
     environment = require_environment(session.store, adoption.environment, given["dataset"].record.sha256)
     decoding = config.evaluate.model_dump(include={"temperature", "batch_size"})
     decoding |= {"seed": config.seed, "max_tokens": recipe.max_completion_tokens, "guided": recipe.guided}
+    weights = file_digests(files_of(adoption.folder))
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         request = AdoptRequest(
-            **adoption.model_dump(),
+            **adoption.model_dump() | {"files": weights},
             **{role: given[role].path for role in ("base", "dataset", "audit")},
             base_name="" if config.policy.stand_in else config.policy.name,
             store=given["prompts"].path / "store",
@@ -34,7 +35,6 @@ def adopt(session: Session, given: Results, adoption: Adoption) -> Policies:
         )
         return session.run_child(stage, request, session.folder("adopt"), progress)
 
-    weights = file_digests(files_of(adoption.folder))
     stage = Stage(
         name="adopt",
         kind="policy",

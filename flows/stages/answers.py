@@ -4,7 +4,7 @@ A rung is what may be had of the base at less cost, by its name in `evaluate.run
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -193,8 +193,7 @@ def answer_rungs(
         return answer(session, dataset, plan, Answering(SFT, model.record))
 
     answered: dict[Rung, StageResult] = {}
-    left_out: dict[str, str] = {}
-    asked: Sequence[Rung] = session.config.rungs
+    left_out, asked = dict[str, str](), session.config.rungs
     outcomes = do_all(session.pool, {str(rung): partial(_try, partial(respond, rung)) for rung in sorted(asked)})
     for rung in asked:
         outcome = outcomes[rung]

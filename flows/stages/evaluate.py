@@ -43,10 +43,6 @@ from tasks.train.watch.alarms import past_alarms
 
 STAGE = "evaluate"
 PLANNED: Final = {*EvaluateConfig.model_fields} & {*EvaluationPlan.model_fields}
-AS_SERVED = (
-    "Base, tuned and champion answered with the weights that are served, or would be: not quantized, and an adapter "
-    "for all tasks merged into its base."
-)
 
 
 def champion_for(session: Session, challenger: ArtifactRecord) -> ArtifactRecord | None:
@@ -86,6 +82,9 @@ def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Ma
     beside it where each task has an adapter of its own. The base of the comparison is the model as published: its
     warm start is part of the training, and the rung `sft`. The rivals answer too, and decide nothing.
     """
+    if not any(read_summary(each.path)["steps"] for each in policies.values()):
+        recipe = session.config.train.model_copy(update={"max_steps": 0})  # SFT is the policy itself, and no rung.
+        session = replace(session, config=session.config.model_copy(update={"train": recipe}))
     config, store = session.config, session.store
     prompts, dataset, base = (given[role] for role in ("prompts", "dataset", "base"))
     chosen = best_seed(policies)
@@ -144,7 +143,10 @@ def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Ma
                 champion_name=champion.sha256[:12] if champion else "",
                 looks=looks,
                 known_to_base=DatasetSummary.read(dataset.path).reasons[KNOWN_TO_BASE],
-                weights=AS_SERVED,
+                weights=(
+                    "Base, tuned and champion answered with the weights that are served, or would be: not quantized, "
+                    "and an adapter for all tasks merged into its base."
+                ),
                 left_out=left_out,
             ),
             prices=config.workers.prices,
@@ -225,9 +227,8 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
     """Return a training's rollouts, validations and alarms; trainings of one task each count as one."""
-    # Limits decide no policy, so the run's own may have changed since.
+    # Limits decide no policy, so the run's own may have changed since; other fields may be of an earlier version.
     recorded = policy.record.config.get("train", {})
-    # Other fields may be those of an earlier version.
     recipe = TrainConfig.model_validate({name: recorded[name] for name in ("alarms", "iterations") if name in recorded})
     alone = [file.parent for file in sorted((policy.path / TASKS_FOLDER).glob(f"*/{SUMMARY_FILE}"))]
     alarms = [

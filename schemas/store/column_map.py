@@ -222,7 +222,8 @@ def read_column_map(path: Path) -> ColumnMap:
 
 def reference_fields(task: TaskName) -> tuple[str, ...]:
     """Return the fields of a task's reference, as a column map names them: of extraction the rating and the ten."""
-    return ("rating", *ExtractionFields.model_fields) if task == "extraction" else tuple(REFERENCES[task].model_fields)
+    needed = [name for name, field in REFERENCES[task].model_fields.items() if field.is_required()]
+    return ("rating", *ExtractionFields.model_fields) if task == "extraction" else tuple(needed)
 
 
 def refuse_answers_in_prompts(columns: Columns, reference: Columns) -> None:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Json
 
@@ -21,8 +21,7 @@ from tasks.benchmark.folder import CARD_FILE, read_databases
 from tasks.commerce.registry import component_rewards, reward_of
 from tasks.commerce.reward import StepReward
 
-Split = Literal["train", "validation"]
-SPLITS: Final[tuple[Split, ...]] = ("train", "validation")
+SPLITS: Final = ("train", "validation")
 DATA_FOLDER: Final = "environment"
 BatchReward = Callable[..., list[float | None]]
 
@@ -34,10 +33,8 @@ class EnvironmentRow(BaseModel):
 
     prompt_id: str
     task: TaskName
-    prompt: list[dict[str, str]]
-    """The system's and the user's turn, without control tokens."""
-    text: str
-    """The prompt that the reward reads."""
+    prompt: list[dict[str, str]]  # The system's and the user's turn, without control tokens.
+    text: str  # As the reward reads it.
     reference: Json[dict[str, Any]] | None
 
 

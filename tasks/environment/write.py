@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 import orjson
 
 from schemas.config.config import Config
+from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.references import knows_anything
 from schemas.source import REPOSITORY, module_file, source_files
@@ -129,6 +130,7 @@ def write_engine(engine: Engine, config: Config, package: Path, goal: Path) -> N
         "tokens": longest + recipe.max_completion_tokens,
         **recipe.lora.model_dump(),
         **recipe.model_dump(),
+        "max_steps": recipe.max_steps or TrainConfig().max_steps,  # A profile that ends with SFT has none.
     }
     for template in TEMPLATES.glob(f"{engine}.*"):
         text = Template(template.read_text(encoding="utf-8")).substitute(known)

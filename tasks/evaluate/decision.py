@@ -162,8 +162,8 @@ class Evidence:
         before, left = over_base.overall, found.overall
         truth = found.ground_truth.overall if found.ground_truth else None
         sentence = worded(
-            "`{rung}` has {without} of the gain of {gain} at no more cost to serve; {left} is left, 95 % interval "
-            "{interval}",
+            "`{rung}` alone has {without} of the gain of {gain} at no more cost to serve; the training adds {left}, "
+            "95 % interval {interval}",
             gain=signed(before.mean_difference),
             rung=rung,
             without=signed(left.mean_base - before.mean_base),

@@ -26,6 +26,12 @@ _TEMPLATE: Final = Path(__file__).with_name("report.html.j2")
 _UNKNOWN: Final = "–"
 WIDEST: Final = 0.4
 """Width of a day's 95 % interval beyond which its mean says too little: that of some eight equal answers."""
+_NOT_AS_PROMISED: Final[Mapping[str, str]] = {
+    "lower that day": "Lower on the last day, which alone may be luck: {tasks}.",
+    "higher that day": "Higher on the last day: {tasks}.",
+    "too few to tell": "Too few answers on the last day to tell: {tasks}.",
+}
+"""Verdicts on the last day that no promise explains, and a sentence of each."""
 
 
 @dataclass(frozen=True)
@@ -113,16 +119,11 @@ def _read_sentence(logs: Mapping[str, Any]) -> str:
     return f"{read} {joined}"
 
 
-def _rate_sentence(page: Page) -> str:
-    drift, config = page.drift, page.config
+def _rate_sentence(drift: Drift) -> str:
     return worded(
-        "A false alarm of drift comes once in {rate} days or more rarely; a loss of {tolerance} is no drift. A task "
-        "also gives an alarm where the mean of a day with {answers} answers or more is below {floor} by more than "
-        "luck.",
+        "A false alarm of drift comes once in {rate} days or more rarely; a loss of {tolerance} is no drift.",
         rate=decimal(drift.days_between_false_alarms, 0),
         tolerance=shortest(drift.tolerance),
-        floor=shortest(config.floor),
-        answers=config.floor_answers,
     )
 
 
@@ -132,14 +133,13 @@ def _last_days(page: Page) -> Iterator[tuple[str, ...]]:
     for last in page.daily.group_by("task", maintain_order=True).last().iter_rows(named=True):
         name, day = last["task"], written_day(last["day"])
         known = page.drift.rewards.get(name)
+        promised = decimal(known.promised[-1]) if known else _UNKNOWN
         yield (
             worded(name) if day == last_day else f"{worded(name)}, {day}",
             _verdict(last, known, page),
-            worded(shown_by(name, page.drift.by_form)),
-            decimal(last["answers"], 0),
-            decimal(last["mean"]),
+            f"{worded(shown_by(name, page.drift.by_form))} {promised} → {decimal(last['mean'])}",
             worded("{low} to {high}", low=decimal(last["low"]), high=decimal(last["high"])),
-            decimal(known.promised[-1]) if known else _UNKNOWN,
+            decimal(last["answers"], 0),
             worded(sign_of(known.evidence[-1])) if known else _UNKNOWN,
             _UNKNOWN if last["valid_share"] is None else percent(last["valid_share"], 1),
             _UNKNOWN if last["answered_share"] is None else percent(last["answered_share"], 1),
@@ -165,31 +165,30 @@ def _verdict(last: Mapping[str, Any], known: DriftSeries | None, page: Page) -> 
 
 def write_report(page: Page, folder: Path, markdown_name: str) -> None:
     """Write the page and its Markdown, which has no figures, into a folder."""
-    rows, kept = list(_last_days(page)), "form as before" if page.drift.by_form else "as promised"
-    verdicts = {row[1] for row in rows} - {_UNKNOWN, "no promise"}
-    kept = "lower that day" if "lower that day" in verdicts else kept
-    kept = "too few to tell" if verdicts == {"too few to tell"} else kept
-    columns = (
-        *("task", "verdict", "shows", "answers", "mean", "95 % interval", "evaluation", "sign of drift"),
-        *("valid form", "not empty, no refusal", "latency, ms p50 / p95", "cost of an analysis"),
-    )
-    header = [*map(worded, columns)]
+    rows = list(_last_days(page))
+    verdicts = {row[1] for row in rows}
+    kept = "form as before" if page.drift.by_form else "as promised"
+    kept = "too few to tell" if {row[1] for row in rows[1:]} <= {"too few to tell", "no promise"} else kept
+    kept = next((each for each in ("lower that day", "higher that day") if each in verdicts), kept)
+    named = {each: ", ".join(row[0] for row in rows if row[1] == each) for each in _NOT_AS_PROMISED}
+    last = [worded(_NOT_AS_PROMISED[each], tasks=tasks) for each, tasks in named.items() if tasks]
+    results = ("task", "verdict", "evaluation → last day", "95 % interval", "answers", "sign of drift")
+    beside = ("valid form", "not empty, no refusal", "latency, ms p50 / p95", "cost of an analysis")
+    header = [*map(worded, (*results, *beside))]
     shown: dict[str, Any] = {
         "headline": _headline(page),
         "word": "drift" if page.drift.found else "alarm" if page.document["operations"] else kept,
         "alarms": alarm_sentences(page.document),
-        "found": finding_sentences(page.document),
-        "rate": _rate_sentence(page),
+        "found": [*last, *finding_sentences(page.document)],
         "last_day": f"{worded('The last day of each task')}, {_day(page.document['logs']['last_day'])}",
         "header": header,
         "rows": rows,
-        "notes": page.document["notes"],
+        "notes": [*page.document["notes"], _rate_sentence(page.drift)],
     }
-    table = [header, ["---", *["---:"] * (len(header) - 1)]]
-    table += [[task, worded(verdict), *cells] for task, verdict, *cells in shown["rows"]]
+    cells = [[task, worded(verdict), *others] for task, verdict, *others in rows]
+    table = [header, ["---", *["---:"] * (len(header) - 1)], *cells]
     paragraphs = [
-        *(f"# {worded('Monitoring')}", f"**{shown['headline']}**", _bulleted(shown["alarms"])),
-        *(*shown["found"], shown["rate"]),
+        *(f"# {worded('Monitoring')}", f"**{shown['headline']}**", _bulleted(shown["alarms"]), *shown["found"]),
         *(f"## {shown['last_day']}", "\n".join(f"| {' | '.join(row)} |" for row in table)),
         *(f"## {worded('What exactly was compared with what')}", _bulleted(shown["notes"])),
     ]
@@ -216,7 +215,6 @@ def _draw_means(name: str, daily: pl.DataFrame, page: Page) -> str:
     series: Any = page.drift.rewards.get(name)  # matplotlib's types have no dates
     mean = worded("mean form") if shown_by(name, page.drift.by_form) == "form" else worded("mean reward")
     with canvas(WIDTH, 2.5) as figure:
-        # Matplotlib's types know no dates.
         axes: Any = add_axes(figure, left=0.75, right=0.2, bottom=0.35, top=0.32)
         axes.fill_between(days, daily["low"].to_list(), daily["high"].to_list(), color=BLUE, alpha=0.15, linewidth=0)
         axes.plot(days, daily["mean"].to_list(), "o-", color=BLUE, markersize=3.5, linewidth=1.4, label=mean)
@@ -229,7 +227,8 @@ def _draw_means(name: str, daily: pl.DataFrame, page: Page) -> str:
             if series.alarm is not None:
                 at = series.alarm
                 axes.axvline(at, color=LOSS, linewidth=1.2)
-                axes.annotate(worded("alarm"), (at, 1.0), xycoords=("data", "axes fraction"), color=LOSS, fontsize=8)
+                place: dict[str, Any] = {"xytext": (-3, 3), "textcoords": "offset points", "ha": "right"}
+                axes.annotate(worded("alarm"), (at, 0), color=LOSS, fontsize=8, **place)
                 said.append(worded("alarm on {day}", day=written_day(series.alarm)))
         label = worded("floor {floor}", floor=shortest(floor))
         axes.axhline(floor, color=LOSS, linewidth=0.9, linestyle=DASHES, label=label)

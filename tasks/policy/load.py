@@ -144,7 +144,7 @@ def _with_adapter(model: "PreTrainedModel", adapter: Path, base: Path) -> "PreTr
         adapted: Any = PeftModel.from_pretrained(model, adapter)
     except torch.OutOfMemoryError:
         raise
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
+    except (OSError, ValueError, LookupError, TypeError, SafetensorError) as error:
         raise _unreadable("LoRA adapter", adapter, error) from error
     except RuntimeError:
         # Weights of another size than the base's layers.

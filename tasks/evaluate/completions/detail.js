@@ -138,7 +138,7 @@ function modelTable(state, choose) {
     const button = part("button", "", D.models[model]);
     button.addEventListener("click", () => choose(model));
     const cell = part("td", "left", button);
-    return { here: model === state.left || model === state.right, cells: [cell, whole(found.n), whole(found.texts.size), found.n ? share(found.sum / found.n) : "–"] };
+    return { here: model === state.left || model === state.right, cells: [cell, found.n ? share(found.sum / found.n) : "–", whole(found.n), whole(found.texts.size)] };
   });
-  return table([say("Answers by model"), say("answers"), say("distinct"), say("mean reward")], rows);
+  return table([say("Answers by model"), say("mean reward"), say("answers"), say("distinct")], rows);
 }

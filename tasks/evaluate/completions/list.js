@@ -27,6 +27,7 @@ function showItems(items) {
   list.space.style.height = `${items.length * ROW}px`;
   document.getElementById("list").scrollTop = 0;
   drawRows();
+  activate(0, false);
 }
 
 function drawRows() {

@@ -1,6 +1,6 @@
 // The page: its state, its controls, and what is shown of it.
 
-const state = { tab: "rollouts", task: null, seed: null, measure: "reward", order: "up", step: null, flag: "", distinct: false, search: "", left: 0, right: 0 };
+const state = { tab: "answers", task: null, seed: null, measure: "reward", order: "up", step: null, flag: "", distinct: false, search: "", left: 0, right: 0 };
 const MEASURES = ["reward", "advantage", "tokens", "distinct answers"];
 const at = (id) => document.getElementById(id);
 
@@ -146,16 +146,17 @@ function listen() {
   addEventListener("resize", () => { if (state.tab === "rollouts") drawChart(state); });
 }
 
-// The address may name where to begin: #step=12&task=push, #prompt=3fa0, #answers.
+// The address may name where to begin: #step=12&task=push, #prompt=3fa0, #rollouts.
 function begin() {
   const asked = new URLSearchParams(location.hash.slice(1));
-  if (asked.has("answers") || !D.rollouts.step.length) state.tab = "answers";
+  const logged = D.rollouts.step.length > 0;
+  if (logged && (asked.has("rollouts") || asked.has("step") || !D.answers.prompt.length)) state.tab = "rollouts";
   if (asked.has("step")) state.step = Number(asked.get("step"));
   if (asked.has("task") && D.tasks.includes(asked.get("task"))) state.task = D.tasks.indexOf(asked.get("task"));
   if (asked.has("prompt")) {
     state.search = asked.get("prompt");
     const tested = new Set(D.answers.prompt);
-    if (D.prompts.id.some((id, place) => id.startsWith(state.search) && tested.has(place))) state.tab = "answers";
+    if (logged && !D.prompts.id.some((id, place) => id.startsWith(state.search) && tested.has(place))) state.tab = "rollouts";
   }
 }
 
@@ -166,6 +167,7 @@ unpack().then((rows) => {
   options("seed", [["", "–"], ...D.seeds.map((seed) => [seed, seed])]);
   for (const name of ["left", "right"]) options(name, D.models.map((model, place) => [place, model]));
   begin();
+  at("tab-rollouts").hidden = !D.rollouts.step.length;
   startList(writeRow, openRow);
   listen();
   refresh();

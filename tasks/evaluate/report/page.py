@@ -60,14 +60,9 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
 def markdown(comparison: Comparison, background: Background) -> str:
     """Render the report as Markdown with tables, in which any text is shown literally."""
     names = {name for claim in comparison.claims.values() for name in claim.baselines}
-    seeds = [
-        f"{worded('seed {seed}', seed=seed)} {signed(difference)}"
-        for seed, difference in comparison.seed_differences.items()
-    ]
     text = markdown_template(_ROOM / "report.md.j2", **_FILTERS).render(
         **_values(comparison, background),
         baselines_shown=[name for name in BASELINES if name in names],
-        by_seed=worded("By training seed: {seeds}.", seeds=", ".join(seeds)) if len(seeds) > 1 else "",
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
@@ -83,7 +78,7 @@ def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
         "interval": interval,
         "looks": sentences.when_margin_was_set(looks, margin) if looks else "",
         "known_to_base": sentences.known_to_base(background.known_to_base),
-        "warnings": sentences.warnings_of(looks, margin) if looks else [],
+        "warnings": [*sentences.warnings_of(looks, margin)] if looks else [],
         "margin": shortest(margin),
         "shop_lines": [*sentences.classifier_lines(comparison), *sentences.shop_lines(background)],
         "models": sorted(measured, key=lambda model: FIRST.index(model) if model in FIRST else len(FIRST)),

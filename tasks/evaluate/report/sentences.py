@@ -1,7 +1,8 @@
 """Sentences and small tables of the report: the finding, the looks, and the answers in a shop's terms."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from statistics import fmean
 from typing import Final
 
 from schemas.tasks import TaskName
@@ -31,8 +32,11 @@ PHRASES: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
 
 
 def headline(comparison: Comparison) -> str:
-    """Summarize the finding in one sentence."""
+    """Summarize the finding in one sentence, whose scores are of the tasks that count."""
     overall = comparison.overall
+    learned = {task: block for task, block in comparison.tasks.items() if block.verdict != "not learned"}
+    counted = learned or comparison.tasks
+    prompts = [block.n_prompts for block in counted.values()]
     found = {
         "better": worded("The tuned model is better than the base and may be promoted")
         if comparison.gate.verdict == "promote"
@@ -44,11 +48,16 @@ def headline(comparison: Comparison) -> str:
         "inconclusive": worded("The tuned model cannot be distinguished from the base by this test"),
     }
     form = gain_of_form(comparison.claims, comparison.ground_truth)
-    scores = worded(
+    of_all, of_some = (
         "{found}: it scores {tuned} where the base scores {base}.",
+        "{found}: on the tasks that count ({tasks}) it scores {tuned} where the base scores {base}.",
+    )
+    scores = worded(
+        of_all if len(counted) == len(comparison.tasks) else of_some,
         found=found[overall.verdict],
-        tuned=decimal(overall.mean_tuned),
-        base=decimal(overall.mean_base),
+        tasks=", ".join(counted),
+        tuned=decimal(fmean((block.mean_tuned for block in counted.values()), prompts)),
+        base=decimal(fmean((block.mean_base for block in counted.values()), prompts)),
     )
     return f"{scores} {form[0].upper()}{form[1:]}." if form else scores
 
@@ -91,33 +100,28 @@ def when_margin_was_set(looks: Looks, margin: float) -> str:
     )
 
 
-def warnings_of(looks: Looks, margin: float) -> list[str]:
-    """Return caveats of the claim: earlier looks, and a margin chosen after the answers could be seen."""
-    warnings = []
+def warnings_of(looks: Looks, margin: float) -> Iterator[str]:
+    """Yield caveats of the claim: earlier looks, and a margin chosen after the answers could be seen."""
     if looks.number > 1:
         bound = min(1.0, looks.number * ALPHA)
-        warning = worded(
+        yield worded(
             "This is look number {number}: the p values and intervals below hold for a single look. The chance that "
             "any of {number} looks claims a gain that is none may be as high as {bound}.",
             number=looks.number,
             bound=percent(bound),
         )
-        warnings.append(warning)
     if looks.margin_before is not None:
-        warning = worded(
+        yield worded(
             "The margin was changed after the test split had been read: it is {now} now and was {before} at an earlier "
             "look.",
             now=shortest(margin),
             before=shortest(looks.margin_before),
         )
-        warnings.append(warning)
     elif _was_set_too_late(looks):
-        warning = worded(
+        yield worded(
             "The margin was recorded after this challenger's answers to the test split had been drawn, so that nothing "
             "shows that it was chosen without them."
         )
-        warnings.append(warning)
-    return warnings
 
 
 def _was_set_too_late(looks: Looks) -> bool:

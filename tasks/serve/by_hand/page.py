@@ -54,6 +54,7 @@ WORDS: Final = (
     "checked", "not checked", "nothing to show", "refused", "asking", "asked", "feedback", "right", "wrong", "Noted.",
     "{milliseconds} ms, {tokens} tokens", "No wrong answers in the last days.", "answered", "rated {rating} of 5",
     "nothing was sent", "loaded with its first question, which takes a while", "The gateway does not answer.",
+    "The champion has not learned this task.",
 )  # fmt: skip
 """Messages of the script."""
 _ROOM: Final = Path(__file__).parent
@@ -62,8 +63,8 @@ _REASONS: Final = _ROOM / "reasons.json"
 
 
 @lru_cache(maxsize=8)
-def render(language: Language, version: str, others: tuple[str, ...]) -> str:
-    """Return the page for a version, as NAME/VERSION, and what can answer beside it."""
+def render(language: Language, version: str, others: tuple[str, ...], answered: tuple[TaskName, ...]) -> str:
+    """Return the page for a version, as NAME/VERSION, what can answer beside it, and the tasks that it answers."""
     script = (_ROOM / "try_page.js").read_text(encoding="utf-8")
     with spoken(language):
         said: dict[str, object] = {message: worded(message) for message in (*WORDS, *ANSWERERS.values())}
@@ -72,9 +73,8 @@ def render(language: Language, version: str, others: tuple[str, ...]) -> str:
             answerers={name: title for name, title in ANSWERERS.items() if name in (CHAMPION, *others)},
             examples=EXAMPLES,
             forms={task: TASKS[task].inputs.model_fields for task in TITLES},
-            has_base=BASE in others,
+            answered=answered,
             long=LONG,
-            other="pt" if language == "en" else "en",
             script=script,
             script_digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             titles=TITLES,

@@ -35,8 +35,8 @@ def try_router(answering: AnswerService, logs: Path) -> APIRouter:
         lang: Annotated[Language | None, Query()] = None, accept_language: Annotated[str, Header()] = ""
     ) -> HTMLResponse:
         served = answering.deployment
-        text = render(lang or preferred(accept_language), served.model.version_name, tuple(served.beside))
-        return HTMLResponse(text, headers=HEADERS)
+        language, beside, answered = lang or preferred(accept_language), tuple(served.beside), tuple(answering.tasks)
+        return HTMLResponse(render(language, served.model.version_name, beside, answered), headers=HEADERS)
 
     @router.get("/v1/feedback", summary="Answers of the last days that feedback says are wrong")
     async def wrong() -> dict[str, Any]:

@@ -85,14 +85,18 @@ async function askOne(card, task, inputs, asked) {
     const parts = sent ? [element("div", written(answer.text), "text")] : [];
     if (answer.reason !== null) parts.push(element("p", reason(answer.reason), "why"));
     const facts = { milliseconds: Math.round(answer.milliseconds), tokens: answer.tokens };
-    const how = `${answer.version} · ${worded("{milliseconds} ms, {tokens} tokens", facts)}`;
-    parts.push(element("p", how, "note"), judge(answer));
+    // A bag of words draws no token.
+    const drawn = answer.tokens ? ` · ${worded("{milliseconds} ms, {tokens} tokens", facts)}` : "";
+    parts.push(element("p", answer.version + drawn, "note"), judge(answer));
     fill(card, words[badge], answer.checked ? "checked" : "unchecked", parts);
   } catch (error) {
     if (asked !== turn) return;
     // Most tasks have no bag of words.
     if (error.code === "not_beside") card.hidden = true;
-    else fill(card, words.refused, "unchecked", [element("p", error.message, "why")]);
+    else {
+      const why = error.code === "task_not_learned" ? words["The champion has not learned this task."] : error.message;
+      fill(card, words.refused, "unchecked", [element("p", why, "why")]);
+    }
   }
 }
 

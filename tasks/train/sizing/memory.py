@@ -152,8 +152,8 @@ def _config_file(name: str, revision: str | None) -> Path | None:
         cached = try_to_load_from_cache(name, "config.json", revision=revision)
     except HFValidationError:
         raise InputError(
-            f"policy.name {name!r} is neither a folder nor a hub name; give the folder of a downloaded model, or a "
-            "name such as Polygl0t/Tucano2-qwen-0.5B-Instruct"
+            f"policy.name {name!r} is neither a folder nor a hub name; make the profile real's by `make real-model`, "
+            "or give the folder of a downloaded model, or a name such as Polygl0t/Tucano2-qwen-0.5B-Instruct"
         ) from None
     return Path(cached) if isinstance(cached, str) else None
 

@@ -108,19 +108,6 @@ def test_a_mistake_is_one_sentence_and_exit_code_2_in_the_language_of_the_run(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("language", "group"), [("en", "Operate"), ("pt", "Operar")])
-def test_alone_it_names_four_commands_and_its_help_all_in_groups(
-    monkeypatch: pytest.MonkeyPatch, language: str, group: str
-) -> None:
-    monkeypatch.setenv("TUCANO_LANGUAGE", language)
-    first, whole = in_this_process(), in_this_process("--help")
-    assert (first.returncode, whole.returncode) == (2, 0)
-    named = {name for name in COMMANDS if f"tucano {name} " in first.stdout}
-    assert named == {"init", "retrain", "ask", "ui"}
-    assert f" {group} " in whole.stdout
-    assert all(f"│ {name} " in whole.stdout for name in COMMANDS)
-
-
 def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path) -> None:
     answer = {"prompt_id": "a", "task": "churn", "prompt": "Pedidos: 3", "completion": '{"churn":true}'}
     (tmp_path / "rollouts.jsonl").write_text(json.dumps(answer | {"reference": {"churn": True}}), encoding="utf-8")

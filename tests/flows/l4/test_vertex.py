@@ -59,6 +59,12 @@ def test_one_job_is_asked_for_followed_and_left_ended(rented: Rented, cloud: Clo
     assert (rented.wait(service()), len(cloud.jobs)) == ([], 1)
 
 
+def test_a_run_that_ended_with_its_last_policy_is_done(rented: Rented, cloud: Cloud, service: Make) -> None:
+    cloud.looks, cloud.seen, at = [[RUNNING, DONE]], lambda _: rented.finish(), service()
+    at.find = lambda job_id: []  # type: ignore[method-assign]
+    assert rented.wait(at) == ["projects/shop/locations/europe-west4/customJobs/0: done"]
+
+
 def test_a_start_whose_answer_is_lost_is_not_sent_again(rented: Rented, cloud: Cloud, service: Make) -> None:
     cloud.faults = [None, -1]
     rented.wait(service())

@@ -1,7 +1,4 @@
-"""An adapter by TRL's own GRPOTrainer from a package, without any of our modules: a process of its own.
-
-python -m tests.tasks.environment.plain_trl PACKAGE BASE OUTPUT
-"""
+"""An adapter by TRL's own GRPOTrainer, without any of our modules: a process given PACKAGE, BASE and OUTPUT."""
 
 import importlib
 import sys
@@ -23,7 +20,6 @@ def main() -> None:
     arguments = GRPOConfig(
         output_dir=output,
         max_steps=2,
-        learning_rate=1e-2,
         per_device_train_batch_size=4,
         num_generations=4,
         max_completion_length=16,

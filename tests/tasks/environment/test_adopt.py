@@ -4,15 +4,21 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from schemas.artifact import ArtifactRecord
+from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
+from tasks.environment.adopt import INDEX_FILE, main
 from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.policy.child import Channel
+from tasks.train.resume.adapter_files import CONFIG_FILE, WEIGHTS_FILE
 from tests.flows.command import Ended, in_this_process
 from tests.small_base import save_base
 from tests.small_pipeline import PROFILE, VERDICT_CODES, retrain, retrain_here
@@ -38,15 +44,11 @@ class Trained:
     def base(self) -> Path:
         return self.store.path(self.policy.inputs["base"])
 
-    @property
-    def package(self) -> Path:
-        return self.root.parent / "package"
-
     def command(self, *words: str | Path) -> Ended:
         return in_this_process(*words, "--profile", PROFILE, "--state", self.root)
 
-    def adopt(self, folder: Path, sha256: str = "", by: str = "trl@1.15.0") -> Ended:
-        given = (str(folder), "--trained-by", by, "--environment", sha256 or self.written["sha256"])
+    def adopt(self, folder: Path, *more: str, sha256: str = "", by: str = "trl@1.15.0") -> Ended:
+        given = (str(folder), "--trained-by", by, "--environment", sha256 or self.written["sha256"], *more)
         return retrain_here(self.root, *given, server=self.server, stage="adopt")
 
 
@@ -60,8 +62,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Tr
 
 
 def test_an_adapter_by_plain_trl_is_adopted_and_gated(trained: Trained, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.tasks.environment.plain_trl", str(trained.package), str(trained.base)]
-    ended = subprocess.run([*command, str(tmp_path)], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    places = (trained.root.parent / "package", trained.base, tmp_path)
+    command = [sys.executable, "-m", "tests.tasks.environment.plain_trl", *places]
+    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-4_000:]
     found = trained.adopt(tmp_path / "adapter").document(*VERDICT_CODES)
     assert found["decision"]["verdict"] in {"hold", "promote"}
@@ -75,9 +78,11 @@ def test_an_adapter_by_plain_trl_is_adopted_and_gated(trained: Trained, tmp_path
     assert sides[trained.written["sha256"]] == sides[policy.inputs["prompts"]] == "before"
     # Both would go with a person of one of its prompts.
     person = read_prompt_table(trained.store.path(dataset) / TRAIN_FILE)["customer_id"].drop_nulls()[0]
-    places = trained.command("forget", person, "--json").document()["places"]
-    assert {trained.written["sha256"], policy.sha256} <= {place["sha256"] for place in places}
-    assert trained.adopt(tmp_path / "adapter").document(*VERDICT_CODES)["policy"] == policy.sha256
+    found = trained.command("forget", person, "--json").document()["places"]
+    assert {trained.written["sha256"], policy.sha256} <= {place["sha256"] for place in found}
+    again = trained.adopt(tmp_path / "adapter", "--set", "train.max_steps=0", "--set", 'evaluate.rungs=["sft"]')
+    assert again.document(*VERDICT_CODES)["policy"] == policy.sha256
+    assert "answers-sft" in trained.store.records("evaluation")[0].inputs
 
 
 def test_a_whole_model_is_adopted_and_answers_as_it_is(trained: Trained, tmp_path: Path) -> None:
@@ -102,11 +107,24 @@ def test_what_is_no_policy_of_this_base_and_package_is_refused(trained: Trained,
     adapter, other = save_adapter(trained.base, tmp_path / "adapter", 3), save_base(tmp_path / "other")
     nothing = trained.adopt(tmp_path / "nothing").refusal()
     assert "is neither an adapter of PEFT nor a whole model: it has no config.json and no model.safetensors" in nothing
-    assert f"has no artifact {'f' * 64}" in trained.adopt(adapter, "f" * 64).refusal()
-    assert "is no environment of this profile's dataset" in trained.adopt(adapter, trained.policy.sha256).refusal()
+    assert f"has no artifact {'f' * 64}" in trained.adopt(adapter, sha256="f" * 64).refusal()
+    refused = trained.adopt(adapter, sha256=trained.policy.sha256).refusal()
+    assert "is no environment of this profile's dataset" in refused
     assert "trained_by" in trained.adopt(adapter, by="trl").refusal()
     for foreign in (other, save_adapter(other, tmp_path / "its", 3)):
         assert "is of another base" in trained.adopt(foreign).refusal()
+    weights = {name: each * float("nan") for name, each in load_file(adapter / WEIGHTS_FILE).items()}
+    save_file(weights, adapter / WEIGHTS_FILE, {"format": "pt"})
+    assert "are no numbers" in trained.adopt(adapter).refusal()
+    (request,) = (json.loads(file.read_bytes()) for file in trained.root.rglob("adopt.request.json"))
+    (tmp_path / "request").write_text(json.dumps(request | {"output": str(tmp_path / "copy"), "files": {}}))
+    with pytest.raises(InputError, match="changed while it was read"):
+        main(tmp_path / "request", Channel(StringIO()))
+    (adapter / CONFIG_FILE).write_text('{"r": "2"}', encoding="utf-8")
+    assert "no LoRA adapter can be read" in trained.adopt(adapter).refusal()
+    # A shard elsewhere would be read, and be no part of the policy.
+    (other / INDEX_FILE).write_text('{"weight_map": {"a": "../adapter/adapter_model.safetensors"}}', encoding="utf-8")
+    assert "has no adapter_model.safetensors" in trained.adopt(other).refusal()
 
 
 def test_rewards_that_an_audit_refused_are_not_written(trained: Trained, tmp_path: Path) -> None:

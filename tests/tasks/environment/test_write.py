@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 from typing import Any, get_args
 
-import polars as pl
 import pytest
 import yaml
 
@@ -58,14 +57,10 @@ def scored(package: Path) -> Any:
     return json.loads(ended.stdout)
 
 
-def _expected(package: Path) -> list[dict[str, Any]]:
-    lines = (package.parent / "expected.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
 @pytest.mark.slow
 def test_functions_of_components_and_verls_score_are_the_pipelines(package: Path, scored: Any) -> None:
-    expected = _expected(package)
+    lines = (package.parent / "expected.jsonl").read_text(encoding="utf-8").splitlines()
+    expected: list[dict[str, Any]] = [json.loads(line) for line in lines]
     assert len(scored["scored"]) == len(expected) > 300
     assert max(line["reward"] for line in expected) > 0.9
     for found, line in zip(scored["scored"], expected, strict=True):
@@ -87,7 +82,9 @@ def test_neither_the_test_split_nor_a_person_nor_a_text_of_the_store_is_in_it(pa
     text = "".join(file.read_text(encoding="utf-8") for file in data.iterdir())
     assert TESTED not in text
     assert PERSON not in text
-    assert sum(len((data / f"{split}.jsonl").read_bytes().splitlines()) for split in ("train", "validation")) > 60
+    rows = [json.loads(line) for name in ("train", "validation") for line in (data / f"{name}.jsonl").open()]
+    assert len(rows) > 60
+    assert all(row["reward_model"]["ground_truth"] == row["prompt_id"] for row in rows)
     store = read_store(AUDIT / "store")
     written = json.loads((data / "store.json").read_bytes())["copies"][0]
     for table, columns in EMPTIED.items():
@@ -113,29 +110,18 @@ def test_equal_inputs_give_equal_bytes_and_the_wheel_has_the_data(package: Path,
     assert {name.split("/")[0] for name in names} == {"tucano_commerce", "tucano_commerce-0.1.0.dist-info"}
 
 
-def test_a_trainer_reads_the_rows_as_they_are(package: Path) -> None:
-    rows = pl.read_ndjson(package / "tucano_commerce" / "environment" / "train.jsonl").to_dicts()
-    assert all([turn["role"] for turn in row["prompt"]] == ["system", "user"] for row in rows)
-    assert all(row["reward_model"]["ground_truth"] == row["prompt_id"] for row in rows)
-
-
 @pytest.mark.parametrize("engine", get_args(Engine))
 def test_the_settings_of_an_engine_are_the_profiles(package: Path, tmp_path: Path, engine: Engine) -> None:
-    config = load_config("l4", ["train.lora.rank=24", "train.generations=4", "train.max_completion_tokens=77"])
+    config = load_config("local", ["train.generations=4", "train.max_completion_tokens=77"])
     write_engine(engine, config, tmp_path, package)
     (file,) = tmp_path.iterdir()
     text = file.read_text(encoding="utf-8")
     known = tomllib.loads(text) if file.suffix == ".toml" else yaml.safe_load(text)
     if engine == "prime-rl":
-        assert known["model"]["name"] == config.policy.name
-        assert known["trainer"]["model"]["lora"]["rank"] == 24
-        assert known["orchestrator"]["group_size"] == 4
-        (source,) = known["orchestrator"]["train"]["source"]
-        assert source["env"]["taskset"] == {"id": "tucano_commerce", "split": "train"}
+        assert (known["orchestrator"]["group_size"], known["max_steps"]) == (4, 60)
     elif engine == "verl":
         assert Path(known["data"]["train_files"]).is_file()
-        assert known["actor_rollout_ref"]["rollout"]["n"] == 4
-        assert known["data"]["max_response_length"] == 77
+        assert (known["data"]["max_response_length"], known["trainer"]["total_training_steps"]) == (77, 60)
     else:
         (agent,) = known["verifiers_agent"]["responses_api_agents"].values()
         assert (agent["vf_env_id"], agent["max_tokens"]) == ("tucano_commerce", 77)

@@ -98,8 +98,8 @@ def test_a_champion_that_answers_as_before_has_no_drift_and_the_same_logs_give_t
     # Nothing here was scored with a reference: that the answers are right is said of pushes only, which need none.
     assert "nothing is shown to be worse than at its evaluation; of sentiment only the form is known" in text
     assert text.count("wrong answers of the right form are not detected") == 1
-    assert "| push | as promised | reward |" in text
-    assert "| sentiment | form as before | form |" in text
+    assert "| push | as promised | reward " in text
+    assert "| sentiment | form as before | form " in text
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,13 @@ def test_verdict_on_the_last_day_needs_enough_answers(last: list[bool], verdict:
     assert f"| push | {verdict} |" in (looked / REPORT_TEXT).read_text(encoding="utf-8")
     page = (looked / "report.html").read_text(encoding="utf-8")
     assert ('<span class="badge promised">' in page) == (verdict == "as promised")
+
+
+def test_a_day_above_its_evaluation_is_not_green(tmp_path: Path) -> None:
+    exact = READING | {"completion": '{"polarity": "positive", "score": 5}', "reference": LIKED}
+    page = (look(tmp_path, days_of(2, **exact)) / "report.html").read_text(encoding="utf-8")
+    assert '<span class="badge higher-that-day">' in page
+    assert 'class="promised">' not in page
 
 
 def test_like_is_compared_with_like_with_references_and_without(tmp_path: Path) -> None:

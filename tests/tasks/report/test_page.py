@@ -6,7 +6,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from matplotlib import rc_context
 
-from schemas.source import REPOSITORY
 from tasks.evaluate.report.page import draw
 from tasks.report.canvas import BLUE, add_axes, canvas, svg
 from tasks.report.number_format import decimal, interval, p_value, percent, signed
@@ -24,16 +23,6 @@ def rendered(folder: Path, source: str = PAGE, **values: str) -> str:
     file = folder / "report.html.j2"
     file.write_text(source, encoding="utf-8")
     return page_template(file, loud=str.upper).render(**{"title": "t", "text": "x", "figure": "<svg/>"} | values)
-
-
-def test_a_page_has_the_shared_style_and_fetches_nothing(tmp_path: Path) -> None:
-    page = rendered(tmp_path)
-    style = (REPOSITORY / "tasks/report/report.css").read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>")
-    assert f"<style>\n{style.strip()}" in page
-    assert "default-src 'none'; style-src 'unsafe-inline'" in page
-    assert not re.search(r"@import|url\(|src=|href=", page)
-    assert "<svg/>" in page
 
 
 @pytest.mark.parametrize("place", ["title", "text"])

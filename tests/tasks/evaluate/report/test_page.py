@@ -77,10 +77,13 @@ def test_a_template_shows_any_value_literally_but_those_marked_safe(text: str) -
     assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", found)) == 4
 
 
-def test_the_headline_follows_the_gate() -> None:
+def test_the_headline_follows_the_gate_and_its_scores_are_of_the_tasks_that_count() -> None:
     promoted = comparison()
     assert "may be promoted" in headline(promoted)
     assert "not ready for promotion" in headline(replace(promoted, gate=replace(promoted.gate, verdict="hold")))
+    idle = replace(promoted.tasks["push"], verdict="not learned", mean_base=0.0, mean_tuned=1.0)
+    both = headline(replace(promoted, tasks={**promoted.tasks, "churn": idle}))
+    assert both.replace("on the tasks that count (push) ", "") == headline(promoted)
 
 
 def test_a_margin_recorded_after_the_answers_is_reported_and_warned_of_in_any_time_zone() -> None:

@@ -1,4 +1,4 @@
-"""Words of the page: each reason of the checks has an English one."""
+"""Words and order of the page: each reason of the checks has an English one."""
 
 import json
 from typing import Final
@@ -9,6 +9,7 @@ from tasks.commerce.extraction.quotation import QuotationFault
 from tasks.commerce.insights import scorer as insights
 from tasks.commerce.push.scorer import PushFault
 from tasks.commerce.sql_qa.task import REFUSED
+from tasks.serve.by_hand.page import render
 from tasks.serve.served_model import CUT_OFF
 
 REASONS: Final = (
@@ -20,6 +21,11 @@ REASONS: Final = (
     *REFUSED.values(),
 )
 PORTUGUESE: Final = {"de", "da", "uma", "um", "ou", "é", "não", "que", "mais", "na", "com", "tem", "a resposta"}
+
+
+def test_what_the_champion_does_not_answer_stands_last() -> None:
+    page = render("en", "shop/1", (), ("churn",))
+    assert page.index('<form id="churn"') < page.index('<form id="sentiment"')
 
 
 def test_each_reason_has_english_words() -> None:

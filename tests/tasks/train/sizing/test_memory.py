@@ -27,11 +27,10 @@ from tasks.train.sizing.memory import (
 def real_model(kind: str, layers: int, *, tied: bool = True) -> Any:
     import transformers
 
-    shape = {
+    shape: Any = {
         "vocab_size": 64, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": layers,
-        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16 if kind == "qwen3" else 8,
-        "tie_word_embeddings": tied, "attn_implementation": "sdpa",
-    }  # fmt: skip
+        "num_attention_heads": 4, "num_key_value_heads": 2, "tie_word_embeddings": tied, "attn_implementation": "sdpa",
+    } | ({"head_dim": 16} if kind == "qwen3" else {})  # fmt: skip
     name = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}[kind]
     return getattr(transformers, f"{name}ForCausalLM")(getattr(transformers, f"{name}Config")(**shape))
 
