@@ -236,14 +236,9 @@ def training_bytes(config: "Config", shape: DecoderShape) -> float:
     stays = weight_bytes(shape, BFLOAT16_BYTES, four_bit=recipe.load_in_4bit)
     stays += adapter_bytes(shape.adapter_parameters(recipe.lora.rank), recipe.optimizer.name)
     sampling = _on_gpu(stays + cached)
-    peak = max(
-        sampling,
-        _on_gpu(
-            stays
-            + kept_bytes(shape, sequences * sequence, recipe.gradient_checkpointing)
-            + (_head_bytes(shape, scored) if recipe.guided == "none" else whole_logits)
-        ),
-    )
+    kept = kept_bytes(shape, sequences * sequence, recipe.gradient_checkpointing)
+    logits = _head_bytes(shape, scored) if recipe.guided == "none" else whole_logits
+    peak = max(sampling, _on_gpu(stays + kept + logits))
     beside = sampling if recipe.vllm.sleep else peak
     return max(peak, beside / (1 - vllm_share))
 

@@ -37,8 +37,7 @@ def all_commands() -> Iterator[tuple[str, Any]]:
 
 def test_each_command_takes_what_all_take_and_has_its_help_and_an_example_whose_options_it_knows() -> None:
     for path, command in all_commands():
-        options = {name for option in command.params for name in option.opts}
-        assert {"--quiet", "--language"} <= options, path
+        assert {"--quiet", "--language"} <= {name for option in command.params for name in option.opts}, path
         if " " in path:
             continue
         assert " ".join(command.help.split()) == COMMANDS[path]["en"]

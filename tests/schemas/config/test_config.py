@@ -80,8 +80,7 @@ def test_the_name_of_a_model_beside_the_stand_in_is_refused() -> None:
 
 
 def test_a_pinned_commit_and_context_are_of_the_model_that_they_stand_beside(tmp_path: Path) -> None:
-    pinned = load_config("l4", ["train.max_steps=20"]).policy
-    assert re.fullmatch("[0-9a-f]{40}", pinned.revision or "")
+    assert re.fullmatch("[0-9a-f]{40}", load_config("l4", ["train.max_steps=20"]).policy.revision or "")
     assert {load_config(profile).policy.context for profile in ON_L4} == {4096}
     extended = _write(tmp_path, mine='extends = "l4"\n[policy]\nname = "other/model"')
     for policy in (load_config(extended).policy, load_config("l4", ["policy.name=other/model"]).policy):

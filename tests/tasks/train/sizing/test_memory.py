@@ -18,6 +18,7 @@ from tasks.train.sizing.memory import (
     adapter_bytes,
     kept_bytes,
     read_shape,
+    refuse_unfit,
     training_bytes,
     weight_bytes,
 )
@@ -31,8 +32,7 @@ def real_model(kind: str, layers: int, *, tied: bool = True) -> Any:
         "num_attention_heads": 4, "num_key_value_heads": 2, "tie_word_embeddings": tied, "attn_implementation": "sdpa",
     } | ({"head_dim": 16} if kind == "qwen3" else {})  # fmt: skip
     name = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}[kind]
-    config = getattr(transformers, f"{name}Config")(**shape)
-    return getattr(transformers, f"{name}ForCausalLM")(config)
+    return getattr(transformers, f"{name}ForCausalLM")(getattr(transformers, f"{name}Config")(**shape))
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
@@ -53,6 +53,12 @@ def test_weights_and_adapter_are_those_of_a_real_model(kind: str, tied: bool, tm
 def test_a_path_without_a_model_is_named(name: str) -> None:
     with pytest.raises(InputError, match=f"policy.name '{name}' is neither a folder nor a hub name"):
         read_shape(PolicyConfig(name=name))
+
+
+def test_a_recipe_that_does_not_fit_is_refused_with_its_remedies() -> None:
+    said = r"^training would take 105\.1 GB, and of train\.device_memory_gb 24 it may take 22\.1; raise train\.acc"
+    with pytest.raises(InputError, match=said):
+        refuse_unfit(load_config("l4", ("train.accumulation=1",)))
 
 
 SMALL = DecoderShape("llama", 2, 8, 2, 1, 4, 16, 32, tied=True)
