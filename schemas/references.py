@@ -28,6 +28,16 @@ class Reference(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
+    @model_validator(mode="after")
+    def _has_kept_keys_that_rewards_can_read(self) -> "Reference":
+        kept = self.model_extra or {}
+        words, profile = kept.get("complaint_words") or "", kept.get("profile") or {}
+        if not isinstance(words, str):
+            raise ValueError("complaint_words must be a text")
+        if not (isinstance(profile, dict) and all(isinstance(each, str) for item in profile.items() for each in item)):
+            raise ValueError("profile must be texts by their names")
+        return self
+
 
 class ExtractionFields(BaseModel):
     """The ten fields of an extraction, where known; a field of another name is an error."""
@@ -51,7 +61,6 @@ class ExtractionReference(Reference):
 
     rating: Stars | None
     fields: ExtractionFields | None
-    complaint_words: str | None = None
 
 
 class SqlReference(Reference):
@@ -84,7 +93,6 @@ class ChurnReference(Reference):
     """The shopper's true outcome: left or not."""
 
     churn: bool | None
-    profile: dict[str, str] | None = None
 
 
 REFERENCES: Final[Mapping[TaskName, type[Reference]]] = {

@@ -253,7 +253,7 @@ def _reference(task: TaskName, known: Mapping[str, Any], given: Mapping[str, Any
     review = " ".join(str(given.get("review") or "").split())
     if task == "extraction":
         return _extraction(known, review)
-    found = {name: known.get(name) for name, of in REFERENCES[task].model_fields.items() if of.is_required()}
+    found = {name: known.get(name) for name in REFERENCES[task].model_fields}
     if task == "sentiment" and found["polarity"] is None and found["score"] is not None:
         stars = of_stars(review, found["score"])
         found = {"polarity": stars.get("sentiment"), "score": stars.get("sentiment_score")}
