@@ -33,7 +33,7 @@ class Reference(BaseModel):
         kept = self.model_extra or {}
         words, profile = kept.get("complaint_words") or "", kept.get("profile") or {}
         if not isinstance(words, str):
-            raise ValueError("complaint_words must be a text")
+            raise ValueError("complaint_words must be a text")  # noqa: TRY004 - pydantic explains no TypeError
         if not (isinstance(profile, dict) and all(isinstance(each, str) for item in profile.items() for each in item)):
             raise ValueError("profile must be texts by their names")
         return self
