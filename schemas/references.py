@@ -32,10 +32,9 @@ class Reference(BaseModel):
     def _has_kept_keys_that_rewards_can_read(self) -> "Reference":
         kept = self.model_extra or {}
         words, profile = kept.get("complaint_words") or "", kept.get("profile") or {}
-        if not isinstance(words, str):
-            raise ValueError("complaint_words must be a text")  # noqa: TRY004 - pydantic explains no TypeError
-        if not (isinstance(profile, dict) and all(isinstance(each, str) for item in profile.items() for each in item)):
-            raise ValueError("profile must be texts by their names")
+        texts = [words, *profile, *profile.values()] if isinstance(profile, dict) else [None]
+        if not all(isinstance(each, str) for each in texts):
+            raise ValueError("complaint_words must be a text, and profile texts by their names")
         return self
 
 
