@@ -51,6 +51,8 @@ class Worker(BaseModel):
     machine: str
     device: str | None
     """Its GPU, by torch's name, or `cpu`; None where the stage loaded no weights."""
+    spot: bool = False
+    """Whether an hour of it has a Spot price."""
     prefect_run_id: str | None
 
 

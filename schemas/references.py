@@ -28,6 +28,15 @@ class Reference(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
+    @model_validator(mode="after")
+    def _has_kept_keys_that_rewards_can_read(self) -> "Reference":
+        kept = self.model_extra or {}
+        words, profile = kept.get("complaint_words") or "", kept.get("profile") or {}
+        texts = [words, *profile, *profile.values()] if isinstance(profile, dict) else [None]
+        if not all(isinstance(each, str) for each in texts):
+            raise ValueError("complaint_words must be a text, and profile texts by their names")
+        return self
+
 
 class ExtractionFields(BaseModel):
     """The ten fields of an extraction, where known; a field of another name is an error."""
@@ -51,7 +60,6 @@ class ExtractionReference(Reference):
 
     rating: Stars | None
     fields: ExtractionFields | None
-    complaint_words: str | None = None
 
 
 class SqlReference(Reference):
@@ -84,7 +92,6 @@ class ChurnReference(Reference):
     """The shopper's true outcome: left or not."""
 
     churn: bool | None
-    profile: dict[str, str] | None = None
 
 
 REFERENCES: Final[Mapping[TaskName, type[Reference]]] = {

@@ -11,8 +11,7 @@ _HOSTILE: Final = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\n\u200d]]
 
 def as_shown(text: str) -> str:
     r"""Return a text without control and direction characters: `\x1b` becomes `␛`, others become their codes."""
-    shown: str = _HOSTILE.sub(_visible, text.replace("\r\n", "\n").expandtabs(4))
-    return shown
+    return str(_HOSTILE.sub(_visible, text.replace("\r\n", "\n").expandtabs(4)))
 
 
 def _visible(found: regex.Match[str]) -> str:

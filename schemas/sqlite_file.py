@@ -88,8 +88,7 @@ class SqliteFile:
                     f"{self.name} {self.path} lacks what is read of it ({error}): another program wrote it; name or "
                     "put back the right file"
                 ) from None
-            failure = self.failure(error)
-            if failure is None:
+            if (failure := self.failure(error)) is None:
                 raise
             raise failure from None
 
@@ -103,8 +102,7 @@ class SqliteFile:
 
     def failure(self, error: BaseException) -> TucanoError | None:
         """Return the sentence for an error that SQLite gave, or gave to a library; None for any other error."""
-        cause = _sqlite_error(error)
-        if cause is None:
+        if (cause := _sqlite_error(error)) is None:
             return None
         what, kind = f"{self.name} {self.path}", cause.sqlite_errorcode & _KIND
         if kind in _IN_USE:
@@ -126,8 +124,7 @@ class SqliteFile:
 
     def _refuse_other_schema(self, database: sqlite3.Connection, schema: Schema) -> None:
         """Refuse a database of another revision than the installed library's; one without tables is new."""
-        tables = {name for (name,) in database.execute(_TABLES)}
-        if not tables:
+        if not (tables := {name for (name,) in database.execute(_TABLES)}):
             return
         if "alembic_version" not in tables:
             raise InputError(
@@ -185,8 +182,7 @@ def _sqlite_error(error: BaseException) -> sqlite3.Error | None:
 def _revisions(package: str, folder: str) -> tuple[str, frozenset[str]]:
     spec = find_spec(package)
     places = [] if spec is None else spec.submodule_search_locations or []
-    revisions: set[str] = set()
-    replaced: set[str] = set()
+    revisions, replaced = set[str](), set[str]()
     for file in (file for place in places for file in (Path(place) / folder).glob("*.py")):
         for is_replaced, revision in _REVISION.findall(file.read_text(encoding="utf-8")):
             (replaced if is_replaced else revisions).add(revision)

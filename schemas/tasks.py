@@ -9,7 +9,5 @@ TASK_NAMES: Final[tuple[TaskName, ...]] = get_args(TaskName)
 SpecName = Literal["grounded", "v4.2"]
 """`grounded` checks the evidence of an answer; `v4.2` is the V4.2 report's architecture (docs/papers.md)."""
 
-SPEC_NAMES: Final[tuple[SpecName, ...]] = get_args(SpecName)
-
 Guided = Literal["none", "forms", "all"]
 """Tasks whose answers a grammar guides: none, those whose right answers all have its form, or SQL as well."""

@@ -23,13 +23,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, TypeVar, get_args
 
 import orjson
 
 from benchmarks.harness import Report, progress, run_benchmark
 from schemas.documents import Rollout
-from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -222,7 +222,7 @@ def _fuzz(
     slowest = {"text": (0.0, ""), "sql": (0.0, "")}
     for _ in progress(range(count), "fuzzing"):
         rollout = generator.choice(rollouts[generator.choice(TASK_NAMES)])
-        spec = generator.choice(SPEC_NAMES)
+        spec = generator.choice(get_args(SpecName))
         mutant = rollout.model_copy(update={"completion": _mutate(rollout.completion, generator)})
         seconds = _seconds(mutant, databases, spec)
         if seconds > SLOW:

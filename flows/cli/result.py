@@ -63,11 +63,8 @@ class Table:
 
 def facts(title: str, document: Mapping[str, Any]) -> Table:
     """Return a document's values as a table of two columns; what is empty or unknown is left out."""
-    rows = [
-        {"fact": name.replace("_", " "), "value": value}
-        for name, value in document.items()
-        if value not in (None, [], {})
-    ]
+    shown = {name: value for name, value in document.items() if value not in (None, [], {})}
+    rows = [{"fact": name.replace("_", " "), "value": value} for name, value in shown.items()]
     return Table(title, rows, "fact value")
 
 
@@ -159,9 +156,8 @@ def _value(row: Mapping[str, Any], path: str) -> Any:
 
 
 def _time(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 3_600 else f"{seconds / 3_600:.1f} h"
+    longer = f"{seconds / 60:.1f} min" if seconds < 3_600 else f"{seconds / 3_600:.1f} h"
+    return f"{seconds:.1f} s" if seconds < 120 else longer
 
 
 UNITS: Final[Mapping[str, Callable[[Any], str]]] = {

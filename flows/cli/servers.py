@@ -23,6 +23,7 @@ from flows.runtime.session import (
     UI_LOCK,
     configure_prefect,
     disk_full_errors,
+    existing_store,
     mlflow_store,
     private_files,
     prove_writable,
@@ -123,10 +124,11 @@ def serve(
     state: StateFolder = None,
 ) -> None:
     """Serve the champion over HTTP: a page to try it, OpenAI's API, and a path for each task."""
-    named = {"serve.port": port, "serve.host": host}
-    chosen = [f"{key}={json.dumps(value)}" for key, value in named.items() if value is not None]
+    chosen = [] if port is None else [f"serve.port={port}"]
+    chosen += [] if host is None else [f"serve.host={json.dumps(host)}"]
     config = configured(profile, [*overrides, *chosen], state)
     # Before the one that watches begins: it would start the gateway again and again.
+    existing_store(config, "no model is there that could answer")
     local_rows(mlflow_store(config.state)[0], "SELECT 1")
     with bind(config.serve.host, config.serve.port, "--port") as listening:
         # It stays open while the gateway is started again.

@@ -10,7 +10,7 @@ from flows.cli.compare import report_parts
 from flows.cli.result import Table, show
 from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, chosen_language, configured
 from flows.doctor.run import require_ready
-from flows.plan.prices import asking, confirm_costs, cost_lines, costs_of
+from flows.plan.prices import asking, confirm_costs, cost_lines, costs_of, has_plan
 from flows.runtime.console import say, warn
 from flows.runtime.session import BYTES_NEEDED, has_server, open_recorder, prefect_folder, recorded, session
 from flows.runtime.signals import interruptible
@@ -170,8 +170,7 @@ def train(
         Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
         Table(title, rewards, "seed task before chosen chosen_step"),
     ]
-    document = {"seconds": result.seconds, "trainings": trainings}
-    show(document, tables, as_json=as_json)
+    show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json)
 
 
 def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
@@ -265,9 +264,10 @@ def run_chain(
     say(f"{what} with profile {profile}, seed {config.seed}, state in {config.state.root}")
     refuse_unfit(config)
     known_before = not fresh and any((prefect_folder(config.state.root) / "storage").glob("*"))
+    planned = adopted is None and has_plan(config, until)
     if not known_before:
         # Before the state folder is made.
-        _require_ready(config, profile, yes=yes)
+        _require_ready(config, profile, yes=yes, planned=planned)
     with session(config, bytes_needed=BYTES_NEEDED):
         if known_before:
             if not has_server() and config.workers.training is None:
@@ -276,7 +276,7 @@ def run_chain(
 
                 if (known := unchanged(config, until, adopted)) is not None:
                     return known
-            _require_ready(config, profile, yes=yes)
+            _require_ready(config, profile, yes=yes, planned=planned)
         with recorded(config, meanwhile=lambda: warm_up(config)):
             from prefect import tags  # noqa: PLC0415
 
@@ -287,12 +287,12 @@ def run_chain(
                 return flow(config, fresh=fresh, until=until, adopted=adopted)
 
 
-def _require_ready(config: Config, profile: str, *, yes: bool | None) -> None:
+def _require_ready(config: Config, profile: str, *, yes: bool | None, planned: bool) -> None:
     """Refuse what cannot come to its end here, and what is not worth its price to the person who asked for it."""
     with interruptible(LOOKED):
         require_ready(config, profile)
         if yes is not None:
-            confirm_costs(config, yes=yes)
+            confirm_costs(config, yes=yes or planned)
 
 
 def warm_up(config: Config) -> None:

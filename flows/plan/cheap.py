@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from flows.plan.decision import WORTH, decided, narrowed, ways
-from flows.plan.prices import price_of
+from flows.plan.decision import decided, narrowed, ways
+from flows.plan.prices import has_plan, price_of
 from flows.runtime.runs import stage_flow
 from flows.stages.adoption import Adopted, adopt
 from flows.stages.answers import GUIDED, MODEL_STAGE, Made, rung_makers
@@ -33,7 +33,6 @@ from tasks.plan.training_plan import Price, TrainingPlan
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT
 
 STAGE: Final = "cheap"
-FREE: Final = Price(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -59,9 +58,7 @@ def make_policies(session: Session, given: Results, until: Until, adopted: Adopt
 
 def cheap_part(session: Session, given: Results, until: Until) -> CheapPart:
     """Make the rungs that need no policy, and a plan by them, where a training and an evaluation follow."""
-    recipe = session.config.train
-    trains = until in {"evaluate", "promote"} or (until == "train" and recipe.tasks == WORTH)
-    return plan_of(session, given) if until == "plan" or (trains and recipe.max_steps) else CheapPart()
+    return plan_of(session, given) if until == "plan" or has_plan(session.config, until) else CheapPart()
 
 
 @stage_flow("training-plan")
@@ -85,7 +82,7 @@ def plan_of(session: Session, given: Results) -> CheapPart:
     scores = read_scores(each.path for each in drawn.values())
     terms = Terms(start, {task: config.curate.test_rows(task) for task in TASK_NAMES}, config.promote.over_rungs)
     plan = plan_training(scores, terms, algorithm=config.train.algorithm)
-    of_worth = price_of(narrowed(config, dataset.path, plan.worth)) if plan.worth else FREE
+    of_worth = price_of(narrowed(config, dataset.path, plan.worth)) if plan.worth else Price(0.0, 0.0, 0.0)
     plan = replace(plan, price=price_of(config), price_of_worth=of_worth, commands=ways(config, dataset.path, plan))
     return CheapPart(plan, made, ({"published": before} if before else {}) | drawn)
 
@@ -110,7 +107,6 @@ def cheap_scores(session: Session, given: Results, *, name: Model, in_groups: bo
         "group_temperature": config.train.temperature,
         "group_guided": config.train.guided,
     }
-
     made_from = {role: given[role].record for role in ("prompts", "dataset", "model")}
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:

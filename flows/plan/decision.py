@@ -4,9 +4,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
-from typing import Final
 
-from flows.plan.prices import confirmed, has_price, is_asking
+from flows.plan.prices import WORTH, confirmed, has_price, is_asking
 from flows.runtime.console import say
 from flows.runtime.runs import is_recorded, log, show_markdown
 from flows.stages.runner import Results, Session
@@ -17,8 +16,6 @@ from schemas.source import source_digest
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from schemas.tasks import TaskName
 from tasks.plan.training_plan import TrainingPlan
-
-WORTH: Final = "worth"
 
 
 def decided(session: Session, given: Results, plan: TrainingPlan | None) -> Session:

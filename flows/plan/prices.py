@@ -20,6 +20,7 @@ from tasks.train.sizing.estimate import CPU_UNKNOWN, DPO_UNKNOWN, Estimate, esti
 
 _ASKS: Final = ContextVar("asks", default=False)
 UNANSWERED: Final = "interrupted, and nothing was changed; run the same command again"
+WORTH: Final = "worth"
 SPREAD: Final = 0.30
 """Assumed standard deviation of a prompt's gain in reward."""
 VARIANCE: Final = MeanVariance(per_prompt=SPREAD**2, shared=0.0)
@@ -90,6 +91,12 @@ def confirm_costs(config: Config, *, yes: bool) -> None:
         show(line)
     if not (yes or confirmed("Spend it?")):
         raise InputError("nothing was started; lower train.max_steps or train.seeds, or answer yes next time")
+
+
+def has_plan(config: Config, until: str) -> bool:
+    """Return whether a run up to a stage makes a plan, which is asked about; all before it costs a dollar or two."""
+    recipe = config.train
+    return bool(recipe.max_steps) and (until in {"evaluate", "promote"} or (until == "train" and recipe.tasks == WORTH))
 
 
 def has_price(config: Config) -> bool:

@@ -20,6 +20,7 @@ from schemas.config.config import Config
 from schemas.errors import Interrupted
 from schemas.timeouts import PARENT_SECONDS
 from tasks.policy.child import THREADS, ChildProcess, ask_to_end, end_group, expect_children, run_child
+from tasks.train.resume.preemption import is_spot
 
 Result = TypeVar("Result")
 
@@ -114,9 +115,7 @@ def pool_of(config: Config) -> ChildPool | None:
 
 def do_all(pool: ChildPool | None, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
     """Do each work, at once in a pool, or one after the other in this thread."""
-    if pool is None:
-        return {name: work() for name, work in works.items()}
-    return pool.map(works)
+    return {name: work() for name, work in works.items()} if pool is None else pool.map(works)
 
 
 def expect_stage_children(config: Config) -> None:
@@ -130,6 +129,6 @@ def run_one(pool: ChildPool | None, module: str, request: BaseModel, folder: Pat
     return (run_child if pool is None else pool.run_child)(module, request, folder, **named)
 
 
-def this_worker(device: str | None) -> Worker:
+def this_worker(device: str | None, notice_url: str | None) -> Worker:
     """Return this machine as the worker of what was made on a device."""
-    return Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id())
+    return Worker(machine=platform.node(), device=device, spot=is_spot(notice_url), prefect_run_id=flow_run.get_id())

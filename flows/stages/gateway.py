@@ -14,7 +14,7 @@ import polars as pl
 import uvicorn
 import uvloop
 
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.session import open_registry, open_store, private_files, served_logs
 from flows.runtime.signals import ENDING
 from flows.stages.registered_version import VersionParts, find_served_model
@@ -43,8 +43,6 @@ from tasks.serve.served_model import ServedModel
 
 MORE_CONNECTIONS: Final = 64
 """Connections beyond those that wait or are answered: health, metrics, and refusals."""
-
-_log = logging.getLogger(__name__)
 
 
 def run_gateway(config: Config, number: str | None, listening: socket.socket) -> None:
@@ -122,14 +120,15 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
     else:
         client = LocalEngine(model.weights, model.adapters, rows=serve.concurrency)
     base, bags = parts.artifacts.path(parts.policy.inputs["base"]), parts.artifacts.path(parts.evaluation.sha256)
-    # An engine of somebody else may take no grammars.
-    deployment = DeployedVersion(model, client, guides=serve.guided or serve.engine_url is None)
+    deployment = DeployedVersion(model, client)
     deployment.beside = beside(model, client, base, read_bags(bags), rows=serve.concurrency)
     try:
         if isinstance(client, LocalEngine):
             await client.start()
         elif not await client.is_healthy():
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
+        if (why := await deployment.try_guidance()) is not None:
+            warn(f"{model.version_name} answers without grammars, for its engine cannot guide: {why}")
         if serve.golden_prompts:
             golden = await asyncio.to_thread(_golden, config, parts)
             if (check := await check_golden(deployment, golden, tolerance=serve.golden_tolerance)) is not None:

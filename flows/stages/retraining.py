@@ -56,8 +56,7 @@ def conclude(session: Session, result: Retraining, until: Until) -> None:
         # A run that made nothing must not take the marks of another that waits to be resumed.
         shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
         tags = {"verdict": report["gate"]["verdict"]} if report else {}
-        figures = compared_figures(report) if report else {}
-        figures["seconds"] = result.seconds
+        figures = {**(compared_figures(report) if report else {}), "seconds": result.seconds}
         # Of machines with a price; nothing where none has one.
         made = [stage for stage in result.stages.values() if not stage.reused and stage.record.worker]
         if cost := sum(cost_of(config, stage) for stage in made):
@@ -69,6 +68,6 @@ def conclude(session: Session, result: Retraining, until: Until) -> None:
 def cost_of(config: Config, result: StageResult) -> float:
     """Return the cost in US dollars of a stage by the hourly price of its machine, a Spot price where it is one."""
     worker, recipe = result.record.worker, config.train
-    device, spot = worker.device if worker else None, recipe.preemption.notice_url is not None
+    device, spot = (worker.device, worker.spot) if worker else (None, False)
     price = price_per_hour(config.workers.prices, device, spot=spot, otherwise=recipe.price_per_hour)
     return cost_usd(result.seconds, price)

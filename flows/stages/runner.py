@@ -88,7 +88,8 @@ class Session:
     ) -> Origin:
         """Run the child process of a stage's first entry module, and return its worker."""
         how = {"interpreter": self.config.train.interpreter, "progress": progress, "metrics": metrics}
-        return Origin(worker=this_worker(run_one(self.pool, stage.sources[0], request, folder, **how)))
+        device = run_one(self.pool, stage.sources[0], request, folder, **how)
+        return Origin(worker=this_worker(device, self.config.train.preemption.notice_url))
 
     def result(self, record: ArtifactRecord) -> "StageResult":
         """Return the result of a stage that made an artifact before."""

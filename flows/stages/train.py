@@ -241,7 +241,8 @@ def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
     if from_step := segments[-1].from_step:
         # Its progress said so as well, but a line of progress is only printed where the last one was long ago.
         say(f"train: resumed at step {from_step}")
-    return Origin(segments={request.training: segments}, worker=this_worker(device))
+    worker = this_worker(device, request.config.preemption.notice_url)
+    return Origin(segments={request.training: segments}, worker=worker)
 
 
 def _remove_all_but_checkpoints(folder: Path) -> None:

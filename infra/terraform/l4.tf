@@ -14,7 +14,7 @@ locals {
 
 resource "google_compute_instance_template" "l4" {
   for_each = local.groups
-  # The field below is not in the other one's release.
+  # The other provider has no `preemption_notice_duration`, by its 7.45.0.
   provider = google-beta
 
   name_prefix  = "${each.value}-"

@@ -6,10 +6,10 @@ terraform {
       source  = "hashicorp/google"
       version = ">= 6.13, < 9.0"
     }
-    # Of the L4's template alone: the provider above does not know the notice that a Spot machine may ask for.
+    # Of the L4's template alone: this one knows the notice that a Spot machine may ask for since 7.23.0.
     google-beta = {
       source  = "hashicorp/google-beta"
-      version = ">= 7.0, < 9.0"
+      version = ">= 7.23, < 9.0"
     }
   }
 

@@ -16,7 +16,7 @@ INTRODUCTION: Final = """\
 <!-- Made by `python -m schemas.config.page` of the docstrings of the fields; change those, not this page. -->
 
 A profile is a TOML file of `infra/profiles`, or a path to one of yours. It sets what differs from the defaults below;
-with `extends = "l4"` on top, what differs from that profile: sections and tables by key, lists as a whole.
+with `extends = "l4"` on top, what differs from that profile: sections and tables by key, lists and `counts` as a whole.
 `--set SECTION.FIELD=VALUE` overrides it for one run, with the value as TOML writes it: `--set train.max_steps=80`,
 `--set 'train.seeds=[1, 2, 3]'`. A key that is not on this page is refused, and so is a value outside of its range, with
 exit code 2.

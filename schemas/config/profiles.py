@@ -116,8 +116,8 @@ def _is_one(profile: str, other: str) -> bool:
 
 
 def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of one profile over those of another."""
-    tables = [key for key in above if isinstance(above[key], dict) and isinstance(below.get(key), dict)]
+    """Return the values of one profile over those of another; counts of prompts are of one profile alone."""
+    tables = [key for key in above.keys() & below.keys() - {"counts"} if type(above[key]) is type(below[key]) is dict]
     return below | above | {key: _merge(below[key], above[key]) for key in tables}
 
 

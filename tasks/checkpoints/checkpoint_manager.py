@@ -99,8 +99,7 @@ class LatestJobWorker(Generic[Job]):
             self._changed.wait_for(lambda: self._waiting or self._closed)
             if not self._waiting:
                 return None
-            kind = next(iter(self._waiting))
-            self._current = self._waiting.pop(kind)
+            self._current = self._waiting.pop(next(iter(self._waiting)))
             return self._current
 
 

@@ -38,7 +38,7 @@ class GcsStore:
         from google.cloud.storage.retry import DEFAULT_RETRY
 
         try:
-            self._client = client or Client()
+            self._client = client or Client(project=None)  # A bucket's name says all.
         except DefaultCredentialsError:
             raise InputError(
                 f"no Google credentials are found for the bucket {bucket}; run `gcloud auth application-default login` "
@@ -134,7 +134,8 @@ class GcsStore:
             raise InputError(f"there is no bucket {name}; create it or correct the mirror's address") from None
         except (Unauthorized, GoogleAuthError):
             raise InputError(
-                f"the Google credentials for the bucket {name} are refused; run `gcloud auth application-default login`"
+                f"the Google credentials for the bucket {name} are refused; run `gcloud auth application-default "
+                "login`, and see that this machine's clock is right"
             ) from None
         except Forbidden as error:
             refusal = f"there is no permission to use the bucket {name}; give the account the role Storage Object User"

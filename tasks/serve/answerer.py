@@ -57,8 +57,7 @@ class Answerer:
     def answer(self, rows: Sequence[PromptRow], progress: Progress) -> list[TaskAnswer]:
         """Answer prompts of the task, in their order."""
         if self._bag is not None:
-            said = (EngineAnswer(self._bag.answer(row.prompt), 0, 0, "stop") for row in rows)
-            return [self._checked(row, answer, 0.0) for row, answer in zip(rows, said, strict=True)]
+            return [self._checked(row, EngineAnswer(self._bag.answer(row.prompt), 0, 0, "stop"), 0.0) for row in rows]
         questions = [self._version.question(row) for row in rows]
         for number, question in enumerate(questions, start=1):
             if isinstance(refused := self._engine.prompt_length(question), EngineRefused):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from statistics import fmean
 from typing import Final
 
@@ -22,7 +22,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
 from tasks.serve.engine_client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.local_engine import LocalEngine
-from tasks.serve.served_model import ServedModel
+from tasks.serve.served_model import CHAMPION, ServedModel
 
 SECONDS_TO_ANSWER: Final = 600.0
 """Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
@@ -31,9 +31,9 @@ SECONDS_TO_ANSWER: Final = 600.0
 class DeployedVersion:
     """A version that answers requests."""
 
-    def __init__(self, model: ServedModel, client: EngineClient | LocalEngine, *, guides: bool = True) -> None:
-        """Describe a version and its engine, which may take no grammars."""
-        self.model, self.client, self._guides = model, client, guides
+    def __init__(self, model: ServedModel, client: EngineClient | LocalEngine) -> None:
+        """Describe a version and its engine, which is taken to heed grammars until `try_guidance` shows otherwise."""
+        self.model, self.client, self.guides = model, client, True
         self.beside: dict[str, DeployedVersion] = {}
         """What can answer the same questions, for people to compare, by name."""
         self._under_way = 0
@@ -41,7 +41,6 @@ class DeployedVersion:
         self._idle.set()
         # Queries run in a thread of their own, to which the store's copies belong.
         self._queries = ThreadPoolExecutor(1, thread_name_prefix="queries")
-        self._databases: Databases | None = None
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -64,8 +63,22 @@ class DeployedVersion:
             temperature=model.decoding.temperature,
             max_tokens=model.decoding.max_tokens,
             seed=model.seed if self.client.takes_seed else None,
-            grammar=grammar_of(row.task, row.prompt, SERVED) if self._guides and row.task not in model.bags else "",
+            grammar=grammar_of(row.task, row.prompt, SERVED) if self.guides and row.task not in model.bags else "",
         )
+
+    async def try_guidance(self) -> str | None:
+        """Ask for a word by a grammar of our kind; where the engine cannot guide, return why, and ask on without."""
+        asked = EngineQuestion(CHAMPION, as_messages("Diga.", "sim"), 1.0, 8, None, "start: A\nA: /sim/ & ~/não/")
+        try:
+            answer = await asyncio.wait_for(self.client.complete(asked), SECONDS_TO_ANSWER)
+            why = None if answer.text.strip() == "sim" else "it does not heed a grammar"
+        except EngineRefused as error:
+            why = str(error)
+        except (EngineUnavailable, TimeoutError):
+            return None  # The golden prompts, or the first request, will show it.
+        for each in (self, *self.beside.values()):
+            each.guides = why is None
+        return why
 
     async def complete(self, row: PromptRow, asked: EngineQuestion) -> EngineAnswer:
         """Return the engine's answer, or that of the task's bag of words where it has one."""
@@ -74,15 +87,14 @@ class DeployedVersion:
 
     async def serve(self, row: PromptRow, completion: str) -> Served:
         """Check an answer to a prompt, and return what may be given away."""
-        if row.task != "sql_qa" or self.model.store is None:
+        if row.task != "sql_qa":
             return TASKS[row.task].serve(completion, row.prompt, None)
         run = asyncio.get_running_loop().run_in_executor
-        return await run(self._queries, self._serve_query, self.model.store, row, completion)
+        return await run(self._queries, lambda: TASKS[row.task].serve(completion, row.prompt, self._databases))
 
-    def _serve_query(self, store: Path, row: PromptRow, completion: str) -> Served:
-        if self._databases is None:
-            self._databases = Databases.open(store)
-        return TASKS[row.task].serve(completion, row.prompt, self._databases)
+    @cached_property
+    def _databases(self) -> Databases | None:
+        return None if self.model.store is None else Databases.open(self.model.store)
 
     async def retire(self) -> None:
         """Wait for the requests that it answers, and end its engine."""
@@ -138,17 +150,13 @@ async def check_golden(
     asked = [(row, rollout) for row, rollout in known if model.store is not None or row.task != "sql_qa"]
     if not asked:
         return None
-    questions = (deployment.question(row) for row, _ in asked)
     try:
         async with asyncio.timeout(SECONDS_TO_ANSWER):
-            answers = await asyncio.gather(*map(deployment.client.complete, questions))
+            answers = await asyncio.gather(*(deployment.client.complete(deployment.question(row)) for row, _ in asked))
     except TimeoutError:
         raise GateRefused(f"{model.name} does not answer its golden prompts in {SECONDS_TO_ANSWER:g} seconds") from None
     except (EngineUnavailable, EngineRefused) as error:
-        raise GateRefused(
-            f"{model.name} does not answer its golden prompts: {error}; where its engine takes no grammars, "
-            "set serve.guided=false"
-        ) from None
+        raise GateRefused(f"{model.name} does not answer its golden prompts: {error}") from None
     # Not in the event loop, which answers requests meanwhile.
     check = await asyncio.to_thread(_compare, asked, [answer.text for answer in answers], model)
     if check.found < check.promised - tolerance:

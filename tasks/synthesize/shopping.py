@@ -122,11 +122,8 @@ def judge(issues: Collection[str], leniency: float, generator: random.Random, da
     score = min(stars, 4) if ranked else max(stars, 3)
     if not ranked and generator.random() < CHANCES["unexplained"]:
         score = generator.choice((1, 1, 2))
-    if score == 3:
-        recommends, returns = (generator.random() < CHANCES["intention"] for _ in range(2))
-    else:
-        recommends = returns = score > 3
-    return Experience(score, ranked, recommends, returns)
+    intends = [generator.random() < CHANCES["intention"] for _ in range(2)] if score == 3 else [score > 3] * 2
+    return Experience(score, ranked, *intends)
 
 
 OPENING: Final = datetime.fromisoformat("2017-01-01")

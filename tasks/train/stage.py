@@ -20,7 +20,7 @@ from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_faile
 from tasks.train.preflight.inputs import require_audit
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import TrainingLease, acquire_training
-from tasks.train.resume.preemption import Preemption
+from tasks.train.resume.preemption import Preemption, is_spot
 from tasks.train.resume.shutdown import GracefulShutdown
 from tasks.train.summaries import SUMMARY_FILE
 from tasks.train.watch.out_of_memory import memory_errors_translated
@@ -184,7 +184,7 @@ def _prepare(
         patience=config.patience,
     )
     alarms = Alarms(config.alarms, config.iterations)
-    spot = config.preemption.notice_url is not None
+    spot = is_spot(config.preemption.notice_url)
     price = price_per_hour(request.prices, machine_device(), spot=spot, otherwise=config.price_per_hour)
     priced = config.model_copy(update={"price_per_hour": price})
     checkpointer = watch(started.trainer, started.parts, selection, alarms, held.keeper, preemption, priced, channel)

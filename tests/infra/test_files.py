@@ -146,8 +146,7 @@ def test_a_job_of_vertex_ai_is_one_spot_l4_and_carries_no_secret() -> None:
     template = json.loads((INFRA / "pools" / "vertex.json").read_text(encoding="utf-8"))
     variables, configuration = template["variables"], template["job_configuration"]
     Draft202012Validator.check_schema(variables)
-    named = set(re.findall(r"\{\{ (\w+) \}\}", json.dumps(configuration)))
-    assert named <= set(variables["properties"])
+    assert set(re.findall(r"\{\{ (\w+) \}\}", json.dumps(configuration))) <= set(variables["properties"])
     assert variables["properties"]["scheduling"]["default"]["strategy"] == "SPOT"
     assert variables["properties"]["accelerator_type"]["default"] == "NVIDIA_L4"
     container = configuration["job_spec"]["worker_pool_specs"][0]["container_spec"]

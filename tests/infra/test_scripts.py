@@ -99,13 +99,15 @@ def test_where_no_zone_has_a_spot_l4_people_are_told_and_one_on_demand_comes_if_
     assert sizes[:5] == ["size 1"] * 3 + (["size 0", "size 1 on demand"] if allowed else ["size 1"] * 2)
 
 
-def test_a_machine_whose_container_has_ended_well_leaves_the_groups_size_to_it(cloud: Cloud) -> None:
+@pytest.mark.parametrize(("fails", "ended", "tried"), [(0, 0, [1, 1]), (3, 0, [4, 1]), (4, 0, [4, 0]), (0, 1, [1, 4])])
+def test_only_a_start_that_fails_sends_the_machine_away(cloud: Cloud, fails: int, ended: int, tried: list[int]) -> None:
     script = REPOSITORY / "infra" / "terraform" / "scripts" / "l4-startup.sh"
-    code, _, _ = finish(start(str(script), variables=operating_system(cloud)))
-    assert code == 0
-    docker = [line for line in cloud.lines() if line.startswith("docker ")]
-    assert docker == ["docker pull", "docker rm", "docker run", "docker wait"]
-    assert "size 0" not in cloud.lines()
+    code, _, _ = finish(
+        start(str(script), variables=operating_system(cloud) | {"FAILS": f"{fails}", "ENDED": f"{ended}"})
+    )
+    # One whose container ended well leaves the group's size to it.
+    assert ("size 0" in cloud.lines()) == (code != 0) == (fails == 4 or ended == 1)
+    assert [cloud.lines().count(f"docker {name}") for name in ("pull", "run")] == tried
 
 
 @pytest.mark.parametrize("script", [("worker.sh", "l4-spot"), ("l4.sh", "work")], ids=["cpu", "l4"])

@@ -45,8 +45,7 @@ def with_command(cloud: Cloud, name: str, text: str) -> dict[str, str]:
     stub = Path(variables["PATH"].partition(":")[0]) / name
     stub.write_text(text, encoding="utf-8")
     stub.chmod(0o755)
-    state = cloud.log.parent / "state"
-    variables |= {"MLFLOW_SERVER": "http://mlflow:5000", "GATEWAY_STATE": str(state)}
+    variables |= {"MLFLOW_SERVER": "http://mlflow:5000", "GATEWAY_STATE": str(cloud.log.parent / "state")}
     return variables
 
 

@@ -137,6 +137,7 @@ def test_an_l4_comes_from_any_zone_of_a_region_of_the_european_union_by_an_image
     assert variables["image_tag"] is None
     # Without these two Google spreads machines evenly, and waits for a zone that has none.
     group = blocks("resource", "google_compute_region_instance_group_manager")["l4"]
+    assert unquoted(group["distribution_policy_zones"]) == "${var.l4_zones}"
     assert unquoted(group["distribution_policy_target_shape"]) == "ANY"
     assert unquoted(group["update_policy"][0]["instance_redistribution_type"]) == "NONE"
 

@@ -16,6 +16,9 @@ from schemas.faults import first_fault
 from schemas.json_lines import read_json_lines, stream_json_lines
 from schemas.tables.rollout_tables import read_rollouts
 from schemas.tasks import TASK_NAMES, TaskName
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 SCORE = PairedScore(prompt_id="a\u2028b", task="push", seed=0, sample=0, score=0.5)
 GOOD = {"prompt_id": "1", "task": "extraction", "prompt": "p", "completion": "c"}
@@ -42,33 +45,14 @@ def test_a_reference_without_one_of_its_keys_is_refused(task: TaskName) -> None:
         assert f"reference of {task}: {key} is missing" in fault(task=task, reference=reference)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"reference": {"rating": "Maria Souza", "fields": None}},
-        {"reference": {"rating": 1, "fields": {"Maria Souza maria@x.com 11 99999-0000": 1}}},
-        {"reference": {"rating": 1, "fields": {"sentiment": "Maria Souza mora na Rua das Flores"}}},
-        {"reference": {"rating": 1, "fields": None, "complaint_words": ["Maria"]}},
-        {"task": "churn", "reference": {"churn": True, "profile": {"Maria": 1}}},
-        {"prompt": 52998224725},
-        {"task": "52998224725"},
-    ],
-)
+@pytest.mark.parametrize("changes", CASES["no_word_and_no_number_of_a_person_is_repeated"])
 def test_no_word_and_no_number_of_a_person_is_repeated(changes: dict[str, Any]) -> None:
     said = fault(**changes).lower()
     assert "maria" not in said
     assert "52998" not in said
 
 
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ('{"prompt_id":"b","task":"push","seed":0,"sample":0,"score":NaN}', "score"),
-        ('{"prompt_id":"b","task":"push","seed":0,"score":0.5}', "sample"),
-        ("not json", "JSON"),
-        ("", "nothing is there"),
-    ],
-)
+@pytest.mark.parametrize(("line", "complaint"), CASES["names_the_line_that_is_no_such_document"])
 def test_names_the_line_that_is_no_such_document(tmp_path: Path, line: str, complaint: str) -> None:
     path = tmp_path / "scores.jsonl"
     path.write_text(f"{SCORE.model_dump_json()}\n{line}\n{SCORE.model_dump_json()}\n", encoding="utf-8")

@@ -7,18 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.shown_text import as_shown
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Olá, ação! 50 % · ñ 漢 😀", "Olá, ação! 50 % · ñ 漢 😀"),
-        ("\x1b[31mvermelho\x1b]0;t\x07", "␛[31mvermelho␛]0;t␇"),
-        ("só\rvolta\x00\x08\x7f", "só␍volta␀␈\\x7f"),
-        ("\u202eoiránit\u2066\u200f\u200b\ufeff", "\\u202eoiránit\\u2066\\u200f\\u200b\\ufeff"),
-        ("família 👨\u200d👩\u200d👧", "família 👨\u200d👩\u200d👧"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), CASES["control_characters_are_spelled_out"])
 def test_control_characters_are_spelled_out(text: str, shown: str) -> None:
     assert as_shown(text) == shown
 

@@ -17,6 +17,8 @@ TEXTS: Final = Path(__file__).with_name("pt.toml")
 _PLACE: Final = re.compile(r"\\\{(\w+)\\\}")
 _WORDS: Final = frozenset({"task", "stage", "count", "step", "done", "all"})
 """Places that are one word; another may be any text."""
+LONGEST: Final = 1_000
+"""Characters of a line of ours; what a shopper wrote may be longer, and take long to compare."""
 _spoken: "Language" = "en"
 
 
@@ -38,17 +40,15 @@ def in_language(text: str) -> str:
 
 def _line(line: str) -> str:
     sentence = line.lstrip()
-    return line[: len(line) - len(sentence)] + _translated(sentence)
+    return line if len(line) > LONGEST else line[: len(line) - len(sentence)] + _translated(sentence)
 
 
 def _translated(sentence: str) -> str:
     for pattern, portuguese in _patterns().items():
         if found := pattern.fullmatch(sentence):
             # A place such as `{sentence}` holds one, as behind `warning: `; others hold names, numbers and paths.
-            values = {
-                name: _translated(value) if name.startswith("sentence") else value
-                for name, value in found.groupdict().items()
-            }
+            values = found.groupdict()
+            values |= {name: _translated(values[name]) for name in values if name.startswith("sentence")}
             return portuguese.format(**values)
     return sentence
 

@@ -3,7 +3,6 @@
 A base is loaded with its first question. Where each task has its own adapter, the champion's engine has it already.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,22 +16,9 @@ from tasks.serve.served_model import BASE, ServedModel
 
 
 def beside(
-    model: ServedModel,
-    client: EngineClient | LocalEngine,
-    base: Path,
-    bags: Mapping[TaskName, BagOfWords],
-    *,
-    rows: int,
+    model: ServedModel, client: EngineClient | LocalEngine, base: Path, bags: dict[TaskName, BagOfWords], *, rows: int
 ) -> dict[str, DeployedVersion]:
-    """Return what can answer beside a version, by name.
-
-    Args:
-        model: The version.
-        client: Its engine; somebody else's has no base.
-        base: Folder of the weights that the version was trained on.
-        bags: Bags of words of its evaluation.
-        rows: Most answers that the base's engine draws at once.
-    """
+    """Return by name what can answer beside a version: the base, where its engine is ours, and its bags of words."""
     found = {}
     own = replace(model, weights=base, policy=None, bags={}, unlearned={})
     if isinstance(client, LocalEngine) and base.is_dir():

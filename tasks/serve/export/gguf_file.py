@@ -249,7 +249,6 @@ def modelfile(
     """Return the Modelfile of a GGUF file of this name; None where Ollama would write or read a prompt otherwise.
 
     Ollama writes prompts by a Go template, and decodes by sampling of its own where nothing else is said.
-
     The texts are conversations of a system text and a prompt, as training writes them.
     """
     from transformers import AutoConfig

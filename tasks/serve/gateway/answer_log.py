@@ -56,9 +56,8 @@ class DailyFile:
                 f"another gateway writes to {folder}; end it, or name another state folder with --set state.root=FOLDER"
             ) from None
         except OSError as error:
-            raise InputError(
-                f"the folder of logs {folder} cannot be written ({error.strerror}); correct its permissions"
-            ) from None
+            sentence = f"the folder of logs {folder} cannot be written ({error.strerror}); correct its permissions"
+            raise InputError(sentence) from None
 
     def append(self, document: BaseModel, now: datetime) -> None:
         """Append a line to the file of the day of `now`, which has a zone; of a `LogUnwritable` one nothing stays."""

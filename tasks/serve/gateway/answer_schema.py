@@ -93,8 +93,7 @@ def _holds(given: Schema, keyword: str, value: Any) -> bool:
         return kind != "object" or all(name in given["required"] for name in value)
     if keyword in {"enum", "const"}:
         values = value if keyword == "enum" and isinstance(value, list) else [value]
-        every = _values(given)
-        return bool(every) and all(any(_are_equal(each, one) for one in values) for each in every)
+        return bool(every := _values(given)) and all(any(_are_equal(each, one) for one in values) for each in every)
     if keyword in _BOUNDS and isinstance(value, (int, float)) and not isinstance(value, bool):
         return kind not in {"integer", "number"} or _BOUNDS[keyword](given, value)
     return keyword in given and _are_equal(given[keyword], value)

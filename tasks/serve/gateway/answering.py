@@ -122,8 +122,7 @@ class AnswerService:
         asked, version = _engine_question(question, deployment)
         answer = await deployment.complete(question.row, asked)
         self._report_away(deployment, None)
-        ends = [place for stop in question.stop if (place := answer.text.find(stop)) >= 0]
-        if ends:
+        if ends := [place for stop in question.stop if (place := answer.text.find(stop)) >= 0]:
             # As in OpenAI's API; the tokens are those that were drawn.
             answer = replace(answer, text=answer.text[: min(ends)], finish_reason="stop")
         is_whole = answer.finish_reason != "length"

@@ -81,9 +81,8 @@ def build_app(
         telemetry=NO_TELEMETRY,
     )
     for name in TASK_NAMES:
-        endpoint = _task_endpoint(name, answering, config)
-        summary = TASKS[name].description
-        app.post(f"/v1/tasks/{name}", tags=["tasks"], summary=summary, operation_id=name)(endpoint)
+        post = app.post(f"/v1/tasks/{name}", tags=["tasks"], summary=TASKS[name].description, operation_id=name)
+        post(_task_endpoint(name, answering, config))
     app.include_router(_openai(answering, config, model_name))
     app.include_router(_operation(answering, metrics, feedback, scrub_reference))
     app.include_router(try_router(answering, feedback.folder.parent))
@@ -199,9 +198,7 @@ def _operation(
     async def keep_feedback(request: FeedbackRequest) -> None:
         try:
             reference = scrub_reference(request.reference) if request.reference is not None else None
-            known = Feedback(
-                request_id=request.request_id, time=datetime.now(UTC), reference=reference, rating=request.rating
-            )
+            known = Feedback(**{**dict(request), "reference": reference}, time=datetime.now(UTC))
         except ValidationError as error:
             raise RequestRefused(422, "invalid_request", first_fault(error)) from None
         except orjson.JSONEncodeError:

@@ -71,8 +71,7 @@ def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tok
         return _load_by_unsloth(base, config, seed=seed, max_prompt_tokens=max_prompt_tokens, work=work)
     from tasks.policy.load import load_base, load_tokenizer
 
-    tokenizer = load_tokenizer(base)
-    return Trainable(load_base(base, four_bit=config.load_in_4bit), tokenizer, lora_config(config.lora))
+    return Trainable(load_base(base, four_bit=config.load_in_4bit), load_tokenizer(base), lora_config(config.lora))
 
 
 def lora_config(lora: LoraSection) -> "LoraConfig":

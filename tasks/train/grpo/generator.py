@@ -98,9 +98,8 @@ class RolloutGenerator:
                 Completion(answers[place], len(tokens), StopReason.END_OF_TURN) for place, tokens in given.items()
             ]
             scored = self._score([rollouts[place].row for place in given], completions)
-            for (place, ids), each, components in zip(
-                given.items(), scored, self._rewards.components(scored), strict=True
-            ):
+            parts = self._rewards.components(scored)
+            for (place, ids), each, components in zip(given.items(), scored, parts, strict=True):
                 rollouts[place] = rollouts[place].with_answer(ids, each, components)
             left = iter(rollouts)
             return replace(sampled, groups=[[next(left) for _ in group] for group in sampled.groups])
@@ -114,8 +113,7 @@ class RolloutGenerator:
         """Return what draws the completions."""
         if self._trainer.use_vllm:
             return "vllm"
-        ours = engine_draws(self._trainer.model, stock=self._recipe.stock_generation)
-        return "ours" if ours else "transformers"
+        return "ours" if engine_draws(self._trainer.model, stock=self._recipe.stock_generation) else "transformers"
 
     def draw(
         self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], others: Sequence[Any], generations: int

@@ -113,8 +113,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             whole = whole_batch(state["batch"])
             if self.guidance is not None:
                 whole[GRAMMARS] = self.guidance.numbers_of(whole[GRAMMARS])
-            batch = self._prepare_input(whole)
-            self._buffered_inputs = split_tensor_dict(batch, self.args.steps_per_generation)
+            self._buffered_inputs = split_tensor_dict(self._prepare_input(whole), self.args.steps_per_generation)
         self.entropy_coef = state["entropy"]["coefficient"]
         self._packed.is_on = self._packed.is_on and state.get("packed", True)
         self._last_world_entropy = state["entropy"]["last"]

@@ -61,17 +61,15 @@ def preflight(
         # Without a GPU there is no GPU memory to fill, and the longest step takes minutes.
         longest = inputs.longest_prompt(tokenizer, rows) if torch.cuda.is_available() else None
         rate = recipe.learning_rate_for(len(rows))
+        of_tokenizer = "chat_template control_tokens end_of_turn padding round_trip"
+        of_answers = "distinct_completions thinking ceiling reward_spread zero_variance"
         groups: tuple[tuple[str, bool, Callable[[], Sequence[Check]]], ...] = (
-            (
-                "chat_template control_tokens end_of_turn padding round_trip",
-                True,
-                lambda: inputs.check_tokenizer(tokenizer),
-            ),
+            (of_tokenizer, True, lambda: inputs.check_tokenizer(tokenizer)),
             ("prompt_budget", True, lambda: [inputs.check_prompt_budget(tokenizer, rows, context, most, recipe)]),
             ("prompts_per_task", True, lambda: [inputs.check_prompts_per_task(rows, limits)]),
             ("generation_settings", True, lambda: [check_generation_settings(trainer, recipe)]),
             (
-                "distinct_completions thinking ceiling reward_spread zero_variance",
+                of_answers,
                 finite,
                 lambda: check_answers(answer(trainer, tokenizer, asked, recipe, seed), rewards, recipe),
             ),

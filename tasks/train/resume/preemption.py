@@ -89,14 +89,28 @@ class Preemption:
                 time.sleep(SECONDS_BETWEEN_ANSWERS)
 
 
+def is_spot(notice_url: str | None) -> bool:
+    """Return whether this machine has a Spot price: one with a notice, unless its metadata server says otherwise."""
+    if notice_url is None:
+        return False
+    try:
+        value, _ = _get(f"{notice_url.rpartition('/')[0]}/scheduling/preemptible", SECONDS_BETWEEN_FAILURES)
+    except (OSError, http.client.HTTPException):
+        return True
+    return value != b"FALSE"
+
+
 def _ask(url: str, tag: str) -> tuple[bool, str]:
     """Wait for a value with another tag, or a timeout; return whether it is TRUE, and its tag."""
-    request = urllib.request.Request(  # noqa: S310 - the address is the configuration's
-        f"{url}?wait_for_change=true&timeout_sec={SECONDS_OF_A_POLL}&last_etag={urllib.parse.quote(tag)}",
-        headers={"Metadata-Flavor": "Google"},
-    )
-    with LOOPBACK.open(request, timeout=SECONDS_OF_A_POLL + 30) as answer:
-        value = answer.read(16).strip()
-        if value not in {b"TRUE", b"FALSE"}:
-            raise ValueError("something other than TRUE or FALSE, as a page of a proxy")
-        return value == b"TRUE", answer.headers.get("ETag", NOT_ASKED_YET)
+    waits = f"wait_for_change=true&timeout_sec={SECONDS_OF_A_POLL}&last_etag={urllib.parse.quote(tag)}"
+    value, tag = _get(f"{url}?{waits}", SECONDS_OF_A_POLL + 30)
+    if value not in {b"TRUE", b"FALSE"}:
+        raise ValueError("something other than TRUE or FALSE, as a page of a proxy")
+    return value == b"TRUE", tag
+
+
+def _get(url: str, seconds: float) -> tuple[bytes, str]:
+    """Return a value of the metadata server, and its tag."""
+    request = urllib.request.Request(url, headers={"Metadata-Flavor": "Google"})  # noqa: S310 - the configuration's
+    with LOOPBACK.open(request, timeout=seconds) as answer:
+        return answer.read(16).strip(), answer.headers.get("ETag", NOT_ASKED_YET)

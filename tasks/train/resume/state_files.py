@@ -66,8 +66,7 @@ def read_state(folder: Path, name: str) -> Any:
         raise InputError(
             f"the checkpoint {folder} has no {file.name}; it is of another algorithm, so start with --fresh"
         )
-    values = json.loads(file.read_text(encoding="utf-8"))
-    return _with_tensors(values, load_file(tensors) if tensors.exists() else {})
+    return _with_tensors(json.loads(file.read_text(encoding="utf-8")), load_file(tensors) if tensors.exists() else {})
 
 
 def _without_tensors(value: Any, path: str, tensors: dict[str, Any]) -> Any:

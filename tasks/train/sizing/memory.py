@@ -152,8 +152,8 @@ def _config_file(name: str, revision: str | None) -> Path | None:
         cached = try_to_load_from_cache(name, "config.json", revision=revision)
     except HFValidationError:
         raise InputError(
-            f"policy.name {name!r} is neither a folder nor a hub name; give the folder of a downloaded model, or a "
-            "name such as Polygl0t/Tucano2-qwen-0.5B-Instruct"
+            f"policy.name {name!r} is neither a folder nor a hub name; make the profile real's by `make real-model`, "
+            "or give the folder of a downloaded model, or a name such as Polygl0t/Tucano2-qwen-0.5B-Instruct"
         ) from None
     return Path(cached) if isinstance(cached, str) else None
 
@@ -236,14 +236,9 @@ def training_bytes(config: "Config", shape: DecoderShape) -> float:
     stays = weight_bytes(shape, BFLOAT16_BYTES, four_bit=recipe.load_in_4bit)
     stays += adapter_bytes(shape.adapter_parameters(recipe.lora.rank), recipe.optimizer.name)
     sampling = _on_gpu(stays + cached)
-    peak = max(
-        sampling,
-        _on_gpu(
-            stays
-            + kept_bytes(shape, sequences * sequence, recipe.gradient_checkpointing)
-            + (_head_bytes(shape, scored) if recipe.guided == "none" else whole_logits)
-        ),
-    )
+    kept = kept_bytes(shape, sequences * sequence, recipe.gradient_checkpointing)
+    logits = _head_bytes(shape, scored) if recipe.guided == "none" else whole_logits
+    peak = max(sampling, _on_gpu(stays + kept + logits))
     beside = sampling if recipe.vllm.sleep else peak
     return max(peak, beside / (1 - vllm_share))
 

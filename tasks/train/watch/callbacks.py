@@ -149,11 +149,7 @@ def watch(
     parts = {"selection": selection, "alarms": alarms, **parts}
     checkpointer = Checkpointer(trainer, parts, selection, keeper, preemption, config)
     # A step is validated before alarms judge it, judged before it is saved, and saved before it is reported.
-    for callback in (
-        selection,
-        AlarmWatch(alarms, selection, channel),
-        checkpointer,
-        StepReporter(channel, config.max_steps, config.price_per_hour),
-    ):
+    reporter = StepReporter(channel, config.max_steps, config.price_per_hour)
+    for callback in (selection, AlarmWatch(alarms, selection, channel), checkpointer, reporter):
         trainer.add_callback(callback)
     return checkpointer

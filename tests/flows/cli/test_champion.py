@@ -245,8 +245,7 @@ def test_drift_ends_with_3(tmp_path: Path, tmp_path_factory: pytest.TempPathFact
     now = datetime.now(UTC)
     times = [(now - timedelta(hours=hour)).isoformat() for hour in range(200)]
     own: dict[str, Any] = {"model_version": f"{MODEL}/1", "role": "champion", "rating": 2}
-    lines = [answer(time=time, completion=GARBAGE, **own) for time in times]
-    logs = write_log(tmp_path / "log.jsonl", lines)
+    logs = write_log(tmp_path / "log.jsonl", [answer(time=time, completion=GARBAGE, **own) for time in times])
     report = tmp_path / "report"
     place = ("--set", f"state.root={root}", "--set", "monitor.workers=1")
     with prefect_state(prefect_server, root):

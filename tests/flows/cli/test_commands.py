@@ -37,8 +37,7 @@ def all_commands() -> Iterator[tuple[str, Any]]:
 
 def test_each_command_takes_what_all_take_and_has_its_help_and_an_example_whose_options_it_knows() -> None:
     for path, command in all_commands():
-        options = {name for option in command.params for name in option.opts}
-        assert {"--quiet", "--language"} <= options, path
+        assert {"--quiet", "--language"} <= {name for option in command.params for name in option.opts}, path
         if " " in path:
             continue
         assert " ".join(command.help.split()) == COMMANDS[path]["en"]
@@ -107,19 +106,6 @@ def test_a_mistake_is_one_sentence_and_exit_code_2_in_the_language_of_the_run(
     monkeypatch.setenv("TUCANO_LANGUAGE", "pt")
     assert not {*re.findall("[a-z]{3,}", in_this_process(*arguments).refusal())} & ENGLISH
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(("language", "group"), [("en", "Operate"), ("pt", "Operar")])
-def test_alone_it_names_four_commands_and_its_help_all_in_groups(
-    monkeypatch: pytest.MonkeyPatch, language: str, group: str
-) -> None:
-    monkeypatch.setenv("TUCANO_LANGUAGE", language)
-    first, whole = in_this_process(), in_this_process("--help")
-    assert (first.returncode, whole.returncode) == (2, 0)
-    named = {name for name in COMMANDS if f"tucano {name} " in first.stdout}
-    assert named == {"init", "retrain", "ask", "ui"}
-    assert f" {group} " in whole.stdout
-    assert all(f"│ {name} " in whole.stdout for name in COMMANDS)
 
 
 def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path) -> None:

@@ -1,16 +1,14 @@
 """Results: one document on stdout alone, texts that command no terminal, and output folders whole or not at all."""
 
-import io
 import json
 import os
 import signal
 import subprocess
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from flows.cli.result import MAX_CELL, Table, cell, new_folder, show
+from flows.cli.result import MAX_CELL, cell, new_folder, show
 from schemas.errors import InputError, Interrupted
 
 
@@ -18,31 +16,6 @@ def test_with_json_stdout_is_the_document_alone(capsys: pytest.CaptureFixture[st
     show({"é": 1}, ["a sentence"], as_json=True)
     printed = capsys.readouterr()
     assert (json.loads(printed.out), printed.err) == ({"é": 1}, "a sentence\n")
-
-
-def test_verdicts_have_colours_on_a_terminal_alone_and_words_of_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.runtime.language._spoken", "pt")
-
-    def printed(name: str, value: str) -> str:
-        monkeypatch.setenv(name, value)
-        table = Table("Trainings", [{"name": "push", "verdict": "worse", "share": 0.5}], "task=name verdict share")
-        with redirect_stdout(Screen()) as screen:
-            show(None, ["não promover: a", table], as_json=False)
-        return screen.getvalue()
-
-    coloured = printed("TERM", "xterm-256color")
-    assert "\x1b[31mnão promover\x1b[0m: a" in coloured
-    assert "\x1b[31mpior" in coloured
-    plain = printed("NO_COLOR", "1")
-    assert "\x1b[31m" not in plain
-    assert all(word in plain for word in ("Treinos", "tarefa", "pior", "0,500"))
-
-
-class Screen(io.StringIO):
-    """A terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_a_text_commands_no_terminal_and_a_long_one_is_cut() -> None:

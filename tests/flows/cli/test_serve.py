@@ -1,5 +1,6 @@
 """`tucano serve` as people run it: it is killed and its versions switch under requests, and no answer is lost."""
 
+import asyncio
 import signal
 import socket
 import subprocess
@@ -14,6 +15,11 @@ import httpx
 import psutil
 import pytest
 
+from flows.stages.gateway import _deploy
+from schemas.config.config import Config
+from tasks.serve.questions import question_of
+from tests import chat_server
+from tests.chat_server import Reply, says
 from tests.flows.command import in_a_process, in_this_process
 from tests.flows.promotable import Promotable
 from tests.gateway import wait_for
@@ -54,6 +60,30 @@ def test_without_a_champion_or_a_free_port_it_does_not_start(shop: Promotable) -
         taken.bind(("127.0.0.1", 0))
         refused = in_this_process(*_arguments(shop, taken.getsockname()[1])).refusal()
     assert "choose another with --port PORT" in refused
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (says("sim", "stop"), ""),
+        (says("Sim, claro", "stop"), "for its engine cannot guide: it does not heed a grammar"),
+        (Reply(b'{"error": {"message": "none here"}}', status=400), "for its engine cannot guide: none here"),
+    ],
+)
+def test_an_engine_that_cannot_guide_is_named_at_the_start_and_asked_without_grammars(
+    shop: Promotable, reply: Reply, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _promote(shop, "1")
+
+    async def is_guided(config: Config) -> bool:
+        deployment = await _deploy(config, None)
+        await deployment.retire()
+        return bool(deployment.question(question_of("sentiment", {"review": "Chegou"})).grammar)
+
+    with chat_server.serve(lambda *_: reply) as engine:
+        config = shop.config("serve.golden_prompts=0", "serve.answer_all=true", f"serve.engine_url={engine.url}")
+        assert asyncio.run(is_guided(config)) == (not why)
+    assert why in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_signal_ends_it_also_while_the_engine_loads(shop: Promotable) -> None:

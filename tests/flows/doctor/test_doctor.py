@@ -1,6 +1,7 @@
 """`tucano doctor`: each fault of a machine or a profile is one line with its remedy, and nothing is left behind."""
 
 import json
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from filelock import FileLock
 from huggingface_hub import constants
 
 from flows.doctor import machine, run
-from flows.doctor.machine import Finding, Verdict, refused
+from flows.doctor.machine import Finding, Verdict
 from flows.doctor.run import examine, require_ready
 from flows.runtime.session import LOCK_FILE
 from schemas.config.config import Config
@@ -95,7 +96,6 @@ def test_one_check_that_fails_or_hangs_hides_no_other(local: Configured, monkeyp
     assert found["b"] == Finding("b", "fault", "the place is shut", "open it")
     assert found["c"].verdict == "ok"
     assert found["d"].found == "no answer within 1 s"
-    assert refused("a", "it broke") == Finding("a", "fault", "it broke", "")
 
 
 def install_nvidia_smi(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -251,13 +251,17 @@ def test_the_model_is_looked_for_in_its_folder_the_cache_and_the_hub(
     for name, value in {"HF_HUB_CACHE": str(hub), "HF_HUB_OFFLINE": False, "ENDPOINT": NOBODY}.items():
         monkeypatch.setattr(constants, name, value)
     assert only(run.check_model(local())).verdict == "ok"
-    folder = tmp_path / "model"
-    folder.mkdir()
-    with pytest.raises(InputError, match="no model can be read from"):
-        run.check_model(l4(f"policy.name={folder}"))
+    folder = Path(shutil.copytree(STAND_IN_FOLDER, tmp_path / "model"))
+    template = "{% for m in messages if m.role != 'system' %}{{ m.content }}{{ eos_token }}{% endfor %}"
+    (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
+    with pytest.raises(InputError, match="chat_template: it does not show the system text"):
+        require_ready(local("policy.stand_in=false", f"policy.name={folder}"), "local")
     assert only(run.check_model(l4(f"policy.name={STAND_IN_FOLDER}"))).verdict == "ok"
     monkeypatch.chdir(tmp_path)
-    assert "make real-model" in only(run.check_model(load_config("real"))).remedy
+    real = load_config("real", [f"state.root={tmp_path / 'state'}"])
+    assert "make real-model" in only(run.check_model(real)).remedy
+    with pytest.raises(InputError, match="make real-model"):
+        require_ready(real, "real")
     shop = l4("policy.name=shop/model")
     assert "does not answer" in only(run.check_model(shop)).found
     with answering({"/shop/model/resolve/main/config.json": (200, "{}")}) as server:

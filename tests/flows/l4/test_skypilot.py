@@ -71,13 +71,8 @@ def test_the_task_tries_each_place_and_resumes_after_an_interruption(
     assert task["resources"]["any_of"] == [{"infra": place} for place in PLACES]
     assert (task["resources"]["accelerators"], task["resources"]["use_spot"]) == ("L4:1", True)
     assert task["resources"]["job_recovery"]["recover_on_exit_codes"] == [Interrupted.exit_code]
-    assert task["run"].split()[1:] == [
-        "-m",
-        "flows.l4.work",
-        "gs://loja/artifacts",
-        "0123456789abcdef",
-        str(service.folder),
-    ]
+    ran = ["-m", "flows.l4.work", "gs://loja/artifacts", "0123456789abcdef", str(service.folder)]
+    assert task["run"].split()[1:] == ran
 
 
 def test_no_machine_anywhere_ends_with_nothing_running(rented: Rented, sky: Sky, service: Working) -> None:

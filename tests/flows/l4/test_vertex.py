@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,8 +56,7 @@ def test_one_job_is_asked_for_followed_and_left_ended(rented: Rented, cloud: Clo
     }  # fmt: skip
     assert worker["containerSpec"]["imageUri"].endswith(f"/worker-l4:{COMMIT}")
     assert worker["containerSpec"]["command"][-3:] == ["gs://loja/artifacts", rented.job.id, "/state"]
-    assert rented.wait(service()) == []
-    assert len(cloud.jobs) == 1
+    assert (rented.wait(service()), len(cloud.jobs)) == ([], 1)
 
 
 def test_a_run_that_ended_with_its_last_policy_is_done(rented: Rented, cloud: Cloud, service: Make) -> None:
@@ -66,11 +66,7 @@ def test_a_run_that_ended_with_its_last_policy_is_done(rented: Rented, cloud: Cl
 
 
 def test_a_start_whose_answer_is_lost_is_not_sent_again(rented: Rented, cloud: Cloud, service: Make) -> None:
-    at = service()
-    assert at.find(rented.job.id) == []
-    cloud.faults = [-1]
-    with pytest.raises(TucanoError, match="does not answer"):
-        at.start(rented.job.id)
+    cloud.faults = [None, -1]
     rented.wait(service())
     assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
 
@@ -104,9 +100,7 @@ def test_a_job_needs_a_quota_of_its_kind_in_its_region(
 
 
 @pytest.mark.parametrize("looks", [[PENDING], [STOCK_OUT]], ids=["waits", "is refused"])
-def test_a_region_without_machines_gives_way_to_the_next(
-    rented: Rented, cloud: Cloud, service: Make, looks: Any
-) -> None:
+def test_a_region_without_machines_gives_way(rented: Rented, cloud: Cloud, service: Make, looks: Any) -> None:
     cloud.looks = [looks, [RUNNING, DONE]]
     rented.wait(service("europe-west4", "europe-west1", patience=0.2))
     assert [job["name"].split("/")[3] for job in cloud.jobs] == ["europe-west4", "europe-west1"]
@@ -114,9 +108,7 @@ def test_a_region_without_machines_gives_way_to_the_next(
 
 
 @pytest.mark.parametrize("looks", [[PENDING], [STOCK_OUT]], ids=["waits", "is refused"])
-def test_a_stock_out_everywhere_ends_with_nothing_running(
-    rented: Rented, cloud: Cloud, service: Make, looks: Any
-) -> None:
+def test_a_stock_out_everywhere_leaves_nothing_running(rented: Rented, cloud: Cloud, service: Make, looks: Any) -> None:
     cloud.looks = [looks]
     regions = ("europe-west4", "europe-west1", "europe-west3", "europe-west2")
     with pytest.raises(Interrupted, match="no other place is left to try; nothing runs and nothing is paid"):
@@ -136,9 +128,7 @@ def test_a_job_whose_machine_is_taken_starts_again(rented: Rented, cloud: Cloud,
     assert (len(cloud.jobs), cloud.left, rented.fetched) == (5, [], BOTH)
 
 
-def test_a_job_that_never_comes_to_a_checkpoint_is_not_paid_for_ever(
-    rented: Rented, cloud: Cloud, service: Make
-) -> None:
+def test_a_job_without_a_new_checkpoint_is_not_paid_for_ever(rented: Rented, cloud: Cloud, service: Make) -> None:
     cloud.looks = [[RUNNING, STOCK_OUT]]
     with pytest.raises(Interrupted, match="3 runs of the job after one another were taken before a new checkpoint"):
         rented.wait(service())
@@ -154,17 +144,23 @@ def test_a_job_that_dies_says_why(rented: Rented, cloud: Cloud, service: Make) -
     with pytest.raises(GateRefused, match="the job ended: the preflight says no"):
         rented.wait(service())
     assert (len(cloud.jobs), cloud.left) == (2, [])
+    # Deleted by hand, it is not asked for again and again.
+    cloud.seen = lambda _: cloud.faults.append(404)
+    with pytest.raises(Interrupted, match=r"somebody ended .* the same command again to start the job again"):
+        rented.wait(service())
 
 
-def test_a_network_that_is_away_is_waited_for(
+def test_a_network_that_is_away_for_ten_minutes_is_waited_for(
     rented: Rented, cloud: Cloud, service: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cloud.seen = lambda _: cloud.faults.extend([0, 503, 0]) if len(cloud.requests) < 4 else None
+    slept = [0.0]
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(sleep=slept.append, monotonic=lambda: sum(slept)))
+    monkeypatch.setattr(waiting, "SECONDS_BETWEEN_LOOKS", 30.0)
+    cloud.seen = lambda _: cloud.faults.extend([0, 429, *[503] * 12]) if len(cloud.requests) < 4 else None
     rented.wait(service())
-    assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
+    assert (sum(slept) > 600, len(cloud.jobs), rented.fetched) == (True, 1, BOTH)
     said = capsys.readouterr().err
-    assert said.count("does not answer") == 1
-    assert "answers again" in said
+    assert (said.count("does not answer"), said.count("answers again")) == (1, 1)
 
 
 def test_a_network_that_stays_away_leaves_the_job_to_be_found(
@@ -180,11 +176,10 @@ def test_a_network_that_stays_away_leaves_the_job_to_be_found(
     assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
 
 
-def test_credentials_that_expire_in_the_middle_leave_the_job_to_be_found(
-    rented: Rented, cloud: Cloud, service: Make
-) -> None:
-    cloud.seen = lambda _: cloud.faults.append(401)
-    with pytest.raises(Interrupted, match=r"gcloud auth application-default login.*the job goes on meanwhile"):
+@pytest.mark.parametrize("status", [401, 403], ids=["expired", "a role was taken"])
+def test_a_refusal_in_the_middle_ends_no_job(rented: Rented, cloud: Cloud, service: Make, status: int) -> None:
+    cloud.seen = lambda _: cloud.faults.append(status)
+    with pytest.raises(Interrupted, match="the job goes on meanwhile: then run the same command again"):
         rented.wait(service())
     cloud.faults, cloud.seen = [401], lambda _: None
     with pytest.raises(InputError, match="gcloud auth application-default login"):
@@ -193,18 +188,40 @@ def test_credentials_that_expire_in_the_middle_leave_the_job_to_be_found(
     assert (len(cloud.jobs), rented.fetched) == (1, BOTH)
 
 
+def test_a_refusal_when_no_machine_runs_says_no_job_goes_on(rented: Rented, cloud: Cloud, service: Make) -> None:
+    cloud.looks = [[RUNNING, STOCK_OUT]]
+    cloud.seen = lambda job: cloud.faults.append(401) if job["state"] == "JOB_STATE_FAILED" else None
+    with pytest.raises(InputError, match=r"GOOGLE_APPLICATION_CREDENTIALS$"):
+        rented.wait(service())
+    assert cloud.left == []
+
+
 def test_two_commands_do_not_wait_for_one_job(rented: Rented, cloud: Cloud, service: Make) -> None:
     with (
         claimed(rented.job, str(rented.config.state.artifacts)),
         pytest.raises(InputError, match=r"another `tucano l4` has this job .*; wait for its end"),
     ):
         rented.wait(service())
+    with claimed(rented.job, str(rented.config.state.artifacts)) as lease:
+        lease.lost.set()
+        with pytest.raises(Interrupted, match="another `tucano l4` has this job now"):
+            waiting.Waiting(rented.job, service(), rented.exchange, lease).until_done()
     assert cloud.jobs == []
 
 
+def test_a_second_run_of_a_job_is_ended_at_once(rented: Rented, cloud: Cloud, service: Make) -> None:
+    for _ in range(2):
+        service().start(rented.job.id)
+    rented.wait(service())
+    asked = " ".join(each.rpartition("/")[2] for each in cloud.requests if "Jobs/" in each)
+    assert asked.startswith("1 1:cancel 1 0")
+    cloud.most_at_once = 1  # No longer than that.
+
+
 def test_an_image_of_other_code_and_a_bucket_elsewhere_are_refused(cloud: Cloud, service: Make) -> None:
-    with pytest.raises(InputError, match="is of latest, and this code of commit 0123456789ab"):
-        service(image="europe-west4-docker.pkg.dev/shop/tucano/worker-l4:latest").check()
+    for tag in ("latest", "fedcba9876543210"):
+        with pytest.raises(InputError, match=f"is of {tag}, and this code of commit 0123456789ab"):
+            service(image=f"europe-west4-docker.pkg.dev/shop/tucano/worker-l4:{tag}").check()
     cloud.tags = ()
     with pytest.raises(InputError, match=r"the registry has no image .*; build it from this commit"):
         service().check()

@@ -93,8 +93,8 @@ class Cloud:
     """What each job in turn is at each look."""
     location: str = "EUROPE-WEST4"
     tags: tuple[str, ...] = (COMMIT,)
-    faults: list[int] = field(default_factory=list)
-    """Statuses of the next answers; 0 is a page of a proxy, -1 one after the request was carried out."""
+    faults: list[int | None] = field(default_factory=list)
+    """Statuses of the next answers; 0 is a page of a proxy, -1 one after the request was carried out, None no fault."""
     limits: dict[str, str] = field(default_factory=lambda: {"every": "1"})
     """Quota for Spot by region, `every` for all without one of their own; where it has none, a job is refused, too."""
     seen: Callable[[dict[str, Any]], None] = lambda _: None
@@ -112,7 +112,8 @@ class Cloud:
             if not self.limits and method == "POST":
                 fault = 429
             if fault is not None and fault > 0:
-                return Reply(json.dumps({"error": {"message": "quota metrics exceed quota limits"}}).encode(), fault)
+                said = "wait a little" if self.limits else "quota metrics exceed quota limits"
+                return Reply(json.dumps({"error": {"message": said}}).encode(), fault)
             answer = self._answer(method, asked.path, asked.query, body) if fault != 0 else None
             self.most_at_once = max(self.most_at_once, sum(job["state"] in UNDER_WAY for job in self.jobs))
             if fault is not None:

@@ -40,8 +40,8 @@ def dataset(tmp_path: Path) -> Path:
 
 def plan_of(*, with_room: bool) -> TrainingPlan:
     served = {"base": [0.2, 0.3] * 3, "sft": [0.5, 0.6] * 3}
-    push = scored("push", served, {"sft": [(0.2, 0.6, 1.0) if with_room else (0.5, 0.5)] * 6})
-    scores = joined([push, scored("churn", served, {"sft": [(0.5, 0.5)] * 6})])
+    push = scored("push", served, {"sft": [(0.2, 0.6, 1.0) if with_room else (0.5,) * 3] * 6})
+    scores = joined([push, scored("churn", served, {"sft": [(0.5,) * 3] * 6})])
     return plan_training(scores, Terms("sft", dict.fromkeys(BOTH, 4_000)))
 
 
@@ -94,7 +94,7 @@ def test_a_price_is_of_the_trainings_alone_in_reais_too(dataset: Path) -> None:
     config = load_config("l4", ["train.seeds=[1]"])
     price = price_of(config)
     assert price.hours == pytest.approx(22.7, abs=0.1)
-    assert price.dollars == pytest.approx((price.hours or 0) * config.workers.prices["NVIDIA L4"].on_demand)
+    assert (price.dollars, price.spot_dollars) == pytest.approx(((price.hours or 0) * 0.74, (price.hours or 0) * 0.26))
     reais = (config.workers.reais_per_dollar or 0) * (price.dollars or 0)
     assert str(price).startswith(f"{price.hours:.1f} h, ${price.dollars:.2f} (R$ {reais:.2f})")
     assert (price_of(narrowed(config, dataset, BOTH[:1])).dollars or 0) < 0.3 * (price.dollars or 0)

@@ -127,7 +127,7 @@ def test_a_signal_between_the_parts_of_a_command_ends_it_too() -> None:
     program = (
         f"{HEARS}import time\n"
         "from flows.cli import tucano\n"
-        "tucano.polish = lambda *_: lambda: (print('ready', flush=True), time.sleep(60))\n"
+        "tucano.polish = lambda *_: lambda **_: (print('ready', flush=True), time.sleep(60))\n"
         "tucano.main()\n"
     )
     started = subprocess.Popen(

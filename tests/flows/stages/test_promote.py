@@ -143,8 +143,7 @@ def test_a_held_version_is_registered_and_described_and_no_alias_moves(
     assert "This version is held" in (result.path / "README.md").read_text(encoding="utf-8")
     assert model.aliases == {"champion": "1"}
     assert world.registry.version(model.name, "2").verdict == "hold"
-    registered = world.registry._client.get_registered_model(model.name)
-    assert "models:/NAME@ALIAS" in registered.description
+    assert "models:/NAME@ALIAS" in world.registry._client.get_registered_model(model.name).description
     held = world.registry._client.get_model_version(model.name, "2")
     assert "This version is held" in held.description
 
@@ -241,8 +240,7 @@ def test_a_model_whose_merged_weights_answered_the_test_is_served_as_those(
 
 
 def test_adapters_of_their_own_are_not_merged(world: Promotable, model: Model, children: Children) -> None:
-    policy = world.policy(2, tasks=("push", "churn"))
-    result = model.promote(policy, world.evaluation("promote"))
+    result = model.promote(world.policy(2, tasks=("push", "churn")), world.evaluation("promote"))
     assert model.aliases == {"champion": "1"}
     assert children.runs == 0
     assert flow.read_decision(result.path)["merged"] is None

@@ -239,8 +239,7 @@ def test_an_earlier_inference_is_fetched_and_not_repeated_but_for_a_fresh_run(te
     assert team.ask("seed=22").reused
     # The place still has it.
     spoil(team, first)
-    again = team.ask("seed=22")
-    assert (again.record.sha256, team.ran) == (first.record.sha256, 1)
+    assert (team.ask("seed=22").record.sha256, team.ran) == (first.record.sha256, 1)
     team.ask("seed=22", fresh=True)
     # The base is another model, also where both were made of one base.
     team.ask("seed=22", who=Answering("base", team.world.base))

@@ -52,12 +52,13 @@ def _write(folder: Path, **profiles: str) -> str:
 def test_a_profile_extends_another_by_key(tmp_path: Path) -> None:
     profile = _write(
         tmp_path,
-        mine='extends = "FOLDER/ours.toml"\n[train]\nseeds = [1]\nlora = { rank = 8 }\n[curate]\ntest_per_task = 30',
+        mine='extends = "FOLDER/ours.toml"\n[train]\nseeds = [1]\nlora = { rank = 8 }\n[curate]\ntest_per_task = 30\n'
+        "[synthesize]\ncounts = { push = 900 }",
         ours='extends = "l4"\nseed = 3\n[train]\nseeds = [1, 2]\nlora = { alpha = 64 }',
     )
     config, extended = load_config(profile), load_config("l4")
     assert (config.seed, config.train.seeds, config.train.lora.rank, config.train.lora.alpha) == (3, (1,), 8, 64)
-    assert config.curate.test_per_task == 30
+    assert (config.curate.test_per_task, config.synthesize.counts) == (30, {"push": 900})
     assert config.train.model_dump(exclude={"seeds", "lora"}) == extended.train.model_dump(exclude={"seeds", "lora"})
     assert (config.policy, config.workers) == (extended.policy, extended.workers)
 
@@ -79,8 +80,7 @@ def test_the_name_of_a_model_beside_the_stand_in_is_refused() -> None:
 
 
 def test_a_pinned_commit_and_context_are_of_the_model_that_they_stand_beside(tmp_path: Path) -> None:
-    pinned = load_config("l4", ["train.max_steps=20"]).policy
-    assert re.fullmatch("[0-9a-f]{40}", pinned.revision or "")
+    assert re.fullmatch("[0-9a-f]{40}", load_config("l4", ["train.max_steps=20"]).policy.revision or "")
     assert {load_config(profile).policy.context for profile in ON_L4} == {4096}
     extended = _write(tmp_path, mine='extends = "l4"\n[policy]\nname = "other/model"')
     for policy in (load_config(extended).policy, load_config("l4", ["policy.name=other/model"]).policy):

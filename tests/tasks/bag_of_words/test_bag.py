@@ -13,7 +13,10 @@ from tasks.bag_of_words import bag as bags
 from tasks.bag_of_words.bag import BagOfWords, learn, read_bags, write_bags
 from tasks.bag_of_words.repair import repaired
 from tasks.commerce.registry import TASKS
+from tests.cases import cases_of
 from tests.tasks.curate.prompt_rows import prompt_row
+
+CASES = cases_of(__file__)
 
 
 def review(text: str, polarity: str | None, score: int | None) -> PromptRow:
@@ -110,16 +113,7 @@ def test_equal_rows_and_seeds_are_equal_bytes_and_answers(tmp_path: Path, monkey
     assert read_bags(tmp_path) == {"sentiment": first}
 
 
-@pytest.mark.parametrize(
-    ("task", "completion", "right"),
-    [
-        ("sentiment", '{"polarity": "positive", "score": 5,}', 1.0),
-        ("sentiment", 'Claro! {"polarity": "positive", "score": 5}', 1.0),
-        ("sentiment", '{"polarity": "positive", "polarity": "negative", "score": 5,}', 0.0),
-        ("sentiment", "positive", 0.0),
-        ("push", '{"a": 1,}', 0.0),
-    ],
-)
+@pytest.mark.parametrize(("task", "completion", "right"), CASES["broken_json_is_repaired_unless_it_says_two_things"])
 def test_broken_json_is_repaired_unless_it_says_two_things(task: TaskName, completion: str, right: float) -> None:
     reference = {"polarity": "positive", "score": 5, "product": None, "offer": None}
     strict = Rollout(prompt_id="a", task=task, prompt="?", completion=completion, reference=reference)

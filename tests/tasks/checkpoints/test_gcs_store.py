@@ -95,6 +95,14 @@ def test_a_refusal_is_one_sentence(service: StorageServer, tmp_path: Path, refus
     assert service.keys() == []
 
 
+def test_credentials_that_name_no_project_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = '{"type": "authorized_user", "client_id": "a", "client_secret": "b", "refresh_token": "c"}'
+    (tmp_path / "own").write_text(own)
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "own"))
+    monkeypatch.setenv("PATH", "")
+    GcsStore("loja")
+
+
 def test_an_altered_upload_is_no_object(service: StorageServer, store: GcsStore, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(LARGE)
     service.faults = Faults(rate=1, kinds=("altered",), limit=1, methods=("PUT",))

@@ -35,8 +35,7 @@ def test_a_pushed_artifact_is_pulled(tmp_path_factory: pytest.TempPathFactory, f
 
     other = ArtifactStore(home / "other")
     with other.draft() as draft:
-        pulled = SharedArtifacts(str(home / "place")).pull(record.sha256, draft)
-        other.adopt(draft, pulled)
+        other.adopt(draft, SharedArtifacts(str(home / "place")).pull(record.sha256, draft))
 
     other.verify(record.sha256)
     assert other.record(record.sha256) == record

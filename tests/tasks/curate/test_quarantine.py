@@ -6,8 +6,11 @@ import pytest
 from schemas.config.train_sections import PolicyConfig
 from tasks.curate.quarantine import drop_keys_given_twice, drop_schema_failures, drop_sql_that_fails, find_too_long
 from tasks.policy.length import PromptLengths
+from tests.cases import cases_of
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
+
+CASES = cases_of(__file__)
 
 
 def table_with(**values: Any) -> pl.DataFrame:
@@ -57,17 +60,7 @@ def test_a_row_whose_line_gave_a_key_twice_is_dropped_and_no_json_is_left_to_the
     assert dropped["row"].to_list() == [3]
 
 
-@pytest.mark.parametrize(
-    ("sql", "fault"),
-    [
-        ("SELECT price FROM order", "no single query"),
-        ("SELECT no_such_column FROM orders", "no single query"),
-        ("SELECT 1; SELECT 2", "no single query"),
-        ("DELETE FROM orders", "more than read"),
-        ("SELECT random()", "more than read"),
-        ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT COUNT(*) FROM t", "too much"),
-    ],
-)
+@pytest.mark.parametrize(("sql", "fault"), CASES["a_reference_whose_query_fails_is_dropped_alone"])
 def test_a_reference_whose_query_fails_is_dropped_alone(sql: str, fault: str) -> None:
     good = "SELECT customer_state, COUNT(*) FROM orders JOIN customers USING (customer_id) GROUP BY 1"
     rows = [prompt_row("sql_qa", "?", {"sql": text}) for text in (good, sql, None)]

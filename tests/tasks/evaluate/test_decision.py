@@ -88,6 +88,25 @@ def test_a_better_champion_holds() -> None:
     assert all(reason.startswith("against the champion") for reason in gate.speaks_against)
 
 
+def test_gain_that_a_text_may_have_too_is_no_better_and_never_promotes() -> None:
+    scored = {"base": pairs(BASE), "tuned": spread(TUNED), "constant": pairs(TUNED + 0.009)}
+    evidence = Evidence({"push": TaskClaim()}, 0, {"constant": {"push": "Compre."}})
+    decision = evidence.decide(scored, 0.05, against).comparison
+    assert (decision.overall.verdict, decision.gate.verdict) == ("no better", "hold")
+
+
+def test_gate_corrects_for_the_tasks_of_the_table() -> None:
+    """With p .02 a gain is shown of one task, and not of one of three, though the others are not learned."""
+    unlearned = TaskClaim({}, (Floor("accuracy", 0.5, 0.3, 0.3),))
+    claims: dict[TaskName, TaskClaim] = {"push": TaskClaim(), "sentiment": unlearned, "churn": unlearned}
+    equal = [pair for task in claims if task != "push" for pair in on(task, pairs(0.4))]
+    gained = scores("push", [0.511 + 0.01 * (number * 7 % 11 - 5) for number in range(40)])
+    scored = {"base": [*on("push", scores("push", [0.5] * 40)), *equal], "tuned": [*on("push", gained), *equal]}
+    decision = Evidence(claims, 0).decide(scored, 0.05, against).comparison
+    assert decision.tasks["push"].p_signflip < 0.05 < decision.tasks["push"].p_holm
+    assert decision.gate.verdict == "hold"
+
+
 def answer(prompt: str, *, known: bool) -> Rollout:
     reference = {"polarity": "positive", "score": 5} if known else None
     return Rollout(prompt_id=prompt, task="sentiment", prompt="Avaliação: bom", completion="{}", reference=reference)
@@ -132,6 +151,7 @@ def test_spoilt_unlearned_task_holds(varieties: tuple[float, float], truth: floa
     decision = evidence.decide({"base": before, "tuned": after}, 0.05, against).comparison
     assert decision.gate.verdict == ("hold" if reasons else "promote")
     assert [reason.partition(":")[0] for reason in decision.gate.speaks_against] == reasons
+    assert decision.tasks["sentiment"].verdict == ("not learned" if varieties[1] > 0.5 else "collapsed")
     # A champion that knew the task is not replaced by one that lost it.
     champion = [*on("push", pairs(BASE, 0.5)), *on("sentiment", pairs(0.4, 0.9))]
     decision = evidence.decide({"base": before, "tuned": after, "champion": champion}, 0.05, against).comparison

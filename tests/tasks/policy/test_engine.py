@@ -21,9 +21,10 @@ ENDS = range(8)
 def _shape(family: str) -> Any:
     from transformers import AutoConfig
 
-    heads = {"num_attention_heads": 4, "num_key_value_heads": 2 if family == "qwen3" else 4}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 4}
+    heads |= {"num_key_value_heads": 2, "head_dim": 16} if family == "qwen3" else {}
     tokens = {"pad_token_id": 0, "eos_token_id": 2, "bos_token_id": None}
-    size = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "head_dim": 16}
+    size = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2}
     return AutoConfig.for_model(family, vocab_size=VOCABULARY, tie_word_embeddings=True, **size, **heads, **tokens)
 
 

@@ -100,15 +100,20 @@ def test_a_grammar_of_nothing_is_refused_before_generation(policy: tuple[Any, An
     assert "\n" not in str(refused.value)
 
 
-def test_a_tokenizer_without_some_bytes_is_refused() -> None:
-    from tokenizers import Tokenizer, decoders, models
+def test_a_tokenizer_without_some_bytes_is_refused_but_for_those_of_no_character() -> None:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    vocabulary = {"<end>": 0, **{chr(code): code - 96 for code in range(97, 123)}}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.decoder = decoders.ByteLevel()
+    def grammars(lacking: str) -> Grammars:
+        signs = ["<end>", *sorted({*pre_tokenizers.ByteLevel.alphabet()} - {*lacking})]
+        tokenizer = Tokenizer(models.BPE(vocab={sign: number for number, sign in enumerate(signs)}, merges=[]))
+        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(False), decoders.ByteLevel()
+        return Grammars(PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>"), len(signs))
+
+    # F1 and F2 in the alphabet of bytes, which the published Llama's tokenizer has no token for.
+    grammars("ñò")
     with pytest.raises(InputError, match="a token for every byte"):
-        Grammars(PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>"), len(vocabulary))
+        grammars("z")
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.5])

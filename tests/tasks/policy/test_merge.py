@@ -81,6 +81,7 @@ def test_the_compared_tokens_are_greedy(*, ours: bool, tmp_path: Path, monkeypat
     from tasks.policy.load import load_tokenizer
 
     monkeypatch.setattr(merge, "engine_draws", lambda _: ours)
+    monkeypatch.delattr(merge, "draw_by_transformers" if ours else "draw_by_engine")
     base, adapter = _written(tmp_path, spread=0.5)
     tokenizer = load_tokenizer(base)
     tokenizer.padding_side = "right"

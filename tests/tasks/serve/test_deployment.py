@@ -66,10 +66,3 @@ def test_a_task_of_a_bag_of_words_asks_the_engine_nothing() -> None:
     answer = asyncio.run(deployment.complete(row, deployment.question(row)))
     assert json.loads(answer.text)["polarity"] == "positive"
     assert asyncio.run(check_golden(deployment, [(row, rollout)], tolerance=0.1)) is None
-
-
-def test_an_engine_without_grammars_is_asked_without_them() -> None:
-    client = EngineClient("http://127.0.0.1:9/v1", connections=1)
-    row = _golden(1)[0][0]
-    assert DeployedVersion(served_model(), client).question(row).grammar
-    assert not DeployedVersion(served_model(), client, guides=False).question(row).grammar

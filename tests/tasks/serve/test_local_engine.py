@@ -133,11 +133,6 @@ def test_bad_questions_spoil_no_answer(engine: LocalEngine, policy: tuple[Any, A
     assert (answer.text, answer.tokens, answer.finish_reason) == alone(*policy, question())
 
 
-def test_equal_questions_have_equal_answers(engine: LocalEngine) -> None:
-    asked = [question(temperature=1.3, max_tokens=24)] * (2 * ROWS)
-    assert len(set(ask(engine, asked))) == 1
-
-
 def test_abandoned_questions_are_not_drawn(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
     begun, free = threading.Event(), threading.Event()

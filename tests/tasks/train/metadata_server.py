@@ -33,6 +33,7 @@ class MetadataServer(ThreadingHTTPServer):
         """Set while a request waits for a change."""
         self.answers: list[bytes] = []
         """What is answered before anything else, each once and at once."""
+        self.scheduling = b"TRUE"  # To a request that does not wait: whether the machine is a Spot one.
         self._value = b"FALSE"
         self._changed = threading.Condition()
 
@@ -63,7 +64,8 @@ class _Handler(BaseHTTPRequestHandler):
         tag = query.get("last_etag", [None])[0]
         waits = query.get("wait_for_change") == ["true"]
         self.server.asked.append(Asked(urlparse(self.path).path, self.headers["Metadata-Flavor"], waits))
-        content = self.server.answers.pop(0) if self.server.answers else self.server.wait_for_change(tag)
+        answers = self.server.answers if waits else [self.server.scheduling]
+        content = answers.pop(0) if answers else self.server.wait_for_change(tag)
         self.send_response(200)
         self.send_header("ETag", content.decode("latin-1").strip()[:16] or "empty")
         self.end_headers()

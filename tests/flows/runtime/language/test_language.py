@@ -26,7 +26,7 @@ def test_a_sentence_is_said_with_its_values_and_the_sentence_in_it_too() -> None
     )
 
 
-@pytest.mark.parametrize("text", ["O cliente disse: answers? ", "a policy of 32 prompts", "", "Nota: 5 completions"])
+@pytest.mark.parametrize("text", ["a policy of 32 prompts", "", "Disse: answers?", "a: " + "b in " * 5_000 + "s"])
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert in_language(text) == text
 

@@ -11,14 +11,12 @@ from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.multitest import multipletests
 
 from schemas.tasks import TASK_NAMES
-from tasks.evaluate.stats.resampling import mean_interval, sign_flip, widened
+from tasks.evaluate.stats.resampling import mean_interval, widened
 from tasks.evaluate.stats.statistics import holm, measure
 from tasks.evaluate.stats.variance import Numbers, mean_squares
 
 pytestmark = pytest.mark.slow
 
-# Darwin (1876), heights of crossed less self-fertilised maize, in eighths of an inch; R's HistData::ZeaMays.
-MAIZE = np.array([49.0, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]) / 100
 # Hollander and Wolfe (1973), p. 29: Hamilton depression scores before and after a tranquilliser; R's ?wilcox.test.
 BEFORE = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30])
 AFTER = np.array([0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29])
@@ -29,11 +27,6 @@ def bounded(seed: int, prompts: int) -> Numbers:
     rng = np.random.default_rng(seed)
     base, tuned = (np.where(rng.random(prompts) < 0.3, 0, rng.integers(0, 21, prompts)) / 20 for _ in range(2))
     return np.round(tuned - base, 9)
-
-
-def test_fishers_own_permutation_test() -> None:
-    # Fisher (1935), "The design of experiments", section 21: 863 of the 32,768 sums are as high as the observed 314.
-    assert sign_flip(MAIZE, 10, np.random.default_rng(0))[0] == pytest.approx(863 / 32_768, abs=1e-12)
 
 
 def test_wilcoxon_of_the_depression_scores() -> None:

@@ -33,8 +33,7 @@ def test_two_windows_by_hand() -> None:
     weights = _after(
         {"push": 0.4, "churn": 0.3}, {"push": 0.6}, {"push": 0.7, "churn": 0.2}, {"push": 0.7, "churn": 0.4}, every=2
     )
-    state = weights.state_dict()
-    assert state["xi"] == pytest.approx({"push": -0.00175, "churn": 0.00175})
+    assert weights.state_dict()["xi"] == pytest.approx({"push": -0.00175, "churn": 0.00175})
     share = 1 / (1 + math.exp(0.0035))
     assert weights.shares() == pytest.approx({"push": share, "churn": 1 - share})
     assert weights.loss_weights() == pytest.approx({"push": 2 * share, "churn": 2 - 2 * share})

@@ -92,8 +92,7 @@ def test_a_model_that_never_ends_hits_the_ceiling(trainer: Any) -> None:
 def test_spread_is_within_groups_and_not_between_them() -> None:
     """Groups of 0 and of 1 throughout teach nothing, however they differ; half and half has .5: .1667 on average."""
     earned = [0.0] * 8 + [1.0] * 8 + [0.0, 1.0] * 4
-    recipe = _recipe(min_spread=0.16, max_zero_variance=0.7)
-    checks = _checks(_answers(SAME * 3), recipe, _earning(earned))
+    checks = _checks(_answers(SAME * 3), _recipe(min_spread=0.16, max_zero_variance=0.7), _earning(earned))
     assert checks["reward_spread"].measured.startswith("0.1667")
     assert checks["zero_variance"].measured.startswith("67% of 3")
     assert checks["reward_spread"].passed

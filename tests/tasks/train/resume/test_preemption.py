@@ -8,7 +8,7 @@ import pytest
 
 from schemas.timeouts import NOTICE_RESERVE_SECONDS
 from tasks.train.resume import preemption
-from tasks.train.resume.preemption import Preemption
+from tasks.train.resume.preemption import Preemption, is_spot
 from tests.tasks.train.metadata_server import PATH, MetadataServer, metadata_server
 
 LONG = 60
@@ -48,6 +48,14 @@ def test_the_notice_comes_when_the_value_turns_true(server: MetadataServer) -> N
     longer.notice()
     assert 0 < longer.seconds_left() <= 25
     assert {(asked.path, asked.flavor, asked.waited) for asked in server.asked} == {(PATH, "Google", True)}
+
+
+def test_a_machine_on_demand_has_no_spot_price(server: MetadataServer) -> None:
+    for said, spot in {b"TRUE\n": True, b"FALSE\n": False, b"<html>": True}.items():
+        server.scheduling = said
+        assert is_spot(server.url) == spot
+    assert {asked.path for asked in server.asked} == {PATH.replace("preempted", "scheduling/preemptible")}
+    assert (is_spot("http://127.0.0.1:9/preempted"), is_spot(None)) == (True, False)
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\xff\x00<html>", b"TRUE or not"])

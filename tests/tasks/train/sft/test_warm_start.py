@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 TAUGHT = {"steps": 12, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
 
+WITHOUT_SYSTEM = "{% for m in messages if m.role != 'system' %}{{ m.content }}{{ eos_token }}{% endfor %}"
 ROWS = [prompt_row("sentiment", f"Avaliação {number}") for number in range(9)]
 GENERAL = [{"system": "", "prompt": f"Geral {number}", "completion": f"paralelepípedo {number}"} for number in range(3)]
 
@@ -99,15 +100,18 @@ def test_a_named_model_learns_and_is_merged(published: Path, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize(
-    ("removed", "complaint"),
+    ("spoilt", "text", "complaint"),
     [
-        (("model.safetensors",), "no model can be read from policy.name"),
-        (("tokenizer.json", "tokenizer_config.json"), "has no tokenizer; add its files"),
+        (("model.safetensors",), "", "no model can be read from policy.name"),
+        (("tokenizer.json", "tokenizer_config.json"), "", "has no tokenizer; add its files"),
+        (("chat_template.jinja",), WITHOUT_SYSTEM, "chat_template: it does not show the system text"),
     ],
 )
-def test_a_partial_model_is_refused(removed: tuple[str, ...], complaint: str, published: Path, tmp_path: Path) -> None:
-    for name in removed:
-        (published / name).unlink()
+def test_an_unusable_model_is_refused(
+    spoilt: tuple[str, ...], text: str, complaint: str, published: Path, tmp_path: Path
+) -> None:
+    for name in spoilt:
+        (published / name).write_text(text, encoding="utf-8") if text else (published / name).unlink()
     with pytest.raises(InputError, match=complaint) as refused:
         make_base(tmp_path, published, steps=0)
     assert str(published) in str(refused.value)

@@ -88,7 +88,7 @@ def test_answers_that_become_one_text_are_an_alarm_and_those_that_always_were_ar
     alarms = Alarms(AlarmsSection(hacking_patience=2))
     assert alarms.validation(first, latest) == []
     (alarm,) = alarms.validation(first, latest)
-    assert (alarm.name, alarm.step) == ("one_answer", 8)
+    assert (alarm.name, alarm.step, alarms.stopped_by) == ("one_answer", 8, alarm)
     assert "churn" in alarm.text and "0.12 times" in alarm.text
     always = Alarms(AlarmsSection(hacking_patience=1))
     none = latest.model_copy(update={"variety": {"churn": 0.0}})

@@ -7,8 +7,6 @@ from schemas.errors import InputError
 from tasks.train.watch.out_of_memory import memory_errors_translated
 
 RECIPE = TrainConfig(prompts_per_step=3, generations=4, accumulation=2, max_completion_tokens=64)
-
-
 FULL = "the memory is full; raise train.accumulation, set train.gradient_checkpointing"
 VLLM = "vLLM finds too little room on the GPU with train.vllm.memory_share 0.3"
 
@@ -33,9 +31,3 @@ def test_each_librarys_words_are_understood(error: str | Exception, said: str) -
     assert str(refused.value).startswith(said)
     assert "the checkpoints are kept" in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_a_full_memory_of_fine_tuning_names_its_own_settings() -> None:
-    said = r"raise warm_start\.accumulation.* or lower warm_start\.batch_size$"
-    with pytest.raises(InputError, match=said), memory_errors_translated():
-        raise MemoryError

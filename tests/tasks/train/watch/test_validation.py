@@ -44,8 +44,7 @@ def _train(selection: Selection, steps: range, last: int) -> int:
     for step in steps:
         # In place, as an optimizer does.
         model.weight.data.fill_(step)
-        state = SimpleNamespace(global_step=step, max_steps=last)
-        selection.on_step_end(None, state, control, model=model)
+        selection.on_step_end(None, SimpleNamespace(global_step=step, max_steps=last), control, model=model)
         if control.should_training_stop:
             return step
     return steps.stop - 1
