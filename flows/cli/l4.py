@@ -21,24 +21,22 @@ from flows.runtime.session import BYTES_FOR_A_STAGE, INTERRUPTED, mlflow_store, 
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.config.workers import WorkersConfig
-from schemas.errors import Interrupted, TucanoError
+from schemas.errors import InputError, Interrupted, TucanoError
 
 if TYPE_CHECKING:
     from flows.stages.runner import Results
     from tasks.plan.training_plan import TrainingPlan
 
 Place = Literal["vertex", "skypilot", "this"]
-JOB: Final = "l4/job"
-"""Stands for the job where a deployment of Prefect would train."""
+JOB: Final = "l4/job"  # Stands for the job where a deployment of Prefect would train.
 GOES_ON: Final = (
     "interrupted; the job goes on, and is paid: run the same command again to wait for it, or end it as was said when "
     "it began"
 )
 NOT_TRAINED: Final = "nothing was trained, and the laptop's part is kept; answer yes next time, or give --yes"
-REGION: Final = "europe-west4"
-"""A region of the European Union, whose law Brazil's recognises as adequate."""
-FOLDER: Final = "job"
-"""Folder of the state for what the job of this machine makes."""
+NO_STEPS: Final = "no step is left to train, and nothing is rented: raise train.max_steps, or end with `tucano retrain`"
+REGION: Final = "europe-west4"  # Of the European Union, whose law Brazil's recognises as adequate.
+FOLDER: Final = "job"  # Of the state, for what the job of this machine makes.
 
 
 class TrainedByJob(WorkersConfig):
@@ -138,6 +136,8 @@ def _train(laptop: Config, service: Service, stages: "Results", plan: "TrainingP
     given = {role: stages[name] for role, name in TRAINED_FROM.items()}
     with interruptible(INTERRUPTED if here else GOES_ON), state_folder(laptop, bytes_needed=BYTES_FOR_A_STAGE):
         chosen = decided(Session(laptop), given, plan).config
+        if not (here or chosen.train.max_steps):
+            raise InputError(NO_STEPS)
         mlflow = mlflow_store(laptop.state)[0] if here else None
         job = make_job(chosen, given, folder=service.folder, interpreter=service.interpreter, mlflow=mlflow)
         exchange = open_exchange(laptop)

@@ -32,6 +32,13 @@ def test_only_an_interruption_leaves_the_job_at_work(
     assert wait.end.call_count == ends
 
 
+def test_nothing_is_rented_for_a_training_without_a_step(given: Results, tmp_path: Path) -> None:
+    laptop = rented(tmp_path, places={"mirror": str(tmp_path / "mirror"), "artifacts": str(tmp_path / "shared")})
+    laptop = laptop.model_copy(update={"train": laptop.train.model_copy(update={"max_steps": 0})})
+    with pytest.raises(InputError, match="nothing is rented"):
+        _train(laptop, Mock(), {name: given[role] for role, name in TRAINED_FROM.items()}, None, yes=True)
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

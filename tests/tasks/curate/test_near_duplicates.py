@@ -113,8 +113,3 @@ def words_in(text: str) -> list[str]:
 )
 def test_case_accents_and_punctuation_do_not_count(text: str) -> None:
     assert words_in(text) == ["avaliacao", "otimo", "adorei"]
-
-
-def test_a_prompt_without_words_is_its_own_word() -> None:
-    assert words_in("!!!") == ["!!!"]
-    assert words_in("???") == ["???"]

@@ -41,7 +41,3 @@ def test_a_quotation_is_right_if_the_words_are_unknown() -> None:
     assert not is_complaint("recebi o produto", unknown, PROMPT)
     assert not is_complaint("responde", unknown, PROMPT)
     assert not is_complaint("Ninguém responde", unknown, "Extraia os campos.")
-
-
-def test_without_references_there_is_nothing_to_measure() -> None:
-    assert measured(written(), {"rating": None, "fields": None}) == {}
