@@ -118,23 +118,23 @@ def _print_table(table: Table, target: Console) -> None:
     rows = table.rows
     if isinstance(rows, Mapping):
         rows = [{"name": name, **row} for name, row in rows.items()]
-    shown: dict[str, list[Any]] = {}
+    shown: dict[str, list[Text]] = {}
     texts = {0}
     for column in table.columns.split():
         heading, _, path = column.partition("=")
         path = path or heading
         values = [_value(row, path) for row in rows]
         if any(value is not None for value in values) or not values:
-            numbers = all(isinstance(value, int | float | None) for value in values)
-            is_number = numbers or path.rpartition(".")[2] in UNITS
+            is_number = path.rpartition(".")[2] in UNITS or all(isinstance(each, int | float | None) for each in values)
             texts |= set() if is_number else {len(shown)}
-            shown["" if heading == "name" else in_language(worded(re.sub("[_.]", " ", heading)))] = values
-    rows_shown = [[_as_cell(value) for value in row] for row in zip(*shown.values(), strict=True)]
-    long = any("\n" in text.plain or len(text) > COLUMNS for row in rows_shown for text in row)
+            # A stage is called `promote`, too, which is no verdict of it.
+            cells = [Text(cell(value)) if path == "name" else _as_cell(value) for value in values]
+            shown["" if heading == "name" else in_language(worded(re.sub("[_.]", " ", heading)))] = cells
+    long = any("\n" in text.plain or len(text) > COLUMNS for cells in shown.values() for text in cells)
     drawn = RichTable(show_lines=long)
     for place, heading in enumerate(shown):
         drawn.add_column(heading, justify="left" if place in texts else "right", overflow="fold")
-    for row in rows_shown:
+    for row in zip(*shown.values(), strict=True):
         drawn.add_row(*row)
     target.print(drawn, width=min(COLUMNS, columns()))
 
@@ -156,8 +156,8 @@ def _value(row: Mapping[str, Any], path: str) -> Any:
 
 
 def _time(seconds: float) -> str:
-    longer = f"{seconds / 60:.1f} min" if seconds < 3_600 else f"{seconds / 3_600:.1f} h"
-    return f"{seconds:.1f} s" if seconds < 120 else longer
+    longer = f"{decimal_of(seconds / 60, 1)} min" if seconds < 3_600 else f"{decimal_of(seconds / 3_600, 1)} h"
+    return f"{decimal_of(seconds, 1)} s" if seconds < 120 else longer
 
 
 UNITS: Final[Mapping[str, Callable[[Any], str]]] = {
