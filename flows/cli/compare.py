@@ -40,7 +40,7 @@ def score(
         result = score_file(rollouts, spec, store, out, progress, metrics=metrics)
     title = f"{result['rollouts']} rollouts, spec {result['spec']}, reward version {result['reward_version'][:12]}"
     parts: list[str | Table] = [Table(title, result["tasks"], "task=name rollouts=n reward components")]
-    parts += [Table("Ground truth (no reward)", result["tasks"], "task=name metrics")] * metrics
+    parts += [Table("Ground truth (no reward)", result["tasks"], "task=name metrics")] if metrics else []
     parts += [] if out is None else [f"scored: {out}"]
     show(result, parts, as_json=as_json)
 

@@ -124,8 +124,8 @@ def serve(
     state: StateFolder = None,
 ) -> None:
     """Serve the champion over HTTP: a page to try it, OpenAI's API, and a path for each task."""
-    chosen = [] if port is None else [f"serve.port={port}"]
-    chosen += [] if host is None else [f"serve.host={json.dumps(host)}"]
+    named = {"serve.port": port, "serve.host": host}
+    chosen = [f"{key}={json.dumps(value)}" for key, value in named.items() if value is not None]
     config = configured(profile, [*overrides, *chosen], state)
     # Before the one that watches begins: it would start the gateway again and again.
     existing_store(config, "no model is there that could answer")
